@@ -1,0 +1,1 @@
+"""Machine-checked steps of the lemmas and theorems, one module per statement."""

@@ -1,0 +1,26 @@
+"""Hypothesis profiles: dev (default), ci (CI=true, the same examples every time), deep.
+
+Every profile names its parent: under CI=true Hypothesis loads a built-in profile that new ones
+would otherwise inherit from, and a deep run would repeat the same examples.
+"""
+
+import os
+
+from hypothesis import HealthCheck, settings
+from hypothesis.database import DirectoryBasedExampleDatabase
+
+_BASE = settings.get_profile("default")
+_COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+
+settings.register_profile(
+    "dev", parent=_BASE, max_examples=60, derandomize=False, print_blob=True,
+    database=DirectoryBasedExampleDatabase(".hypothesis/examples"), **_COMMON,
+)  # fmt: skip
+settings.register_profile(
+    "ci", parent=_BASE, max_examples=60, derandomize=True, database=None, print_blob=True, **_COMMON
+)
+settings.register_profile(
+    "deep", parent=_BASE, max_examples=2000, derandomize=False, print_blob=True,
+    database=DirectoryBasedExampleDatabase(".hypothesis/examples"), **_COMMON,
+)  # fmt: skip
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))

@@ -1,0 +1,58 @@
+"""The command line: exit status, messages, JSON."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from valid_ref import __version__
+from valid_ref.cli import app, main
+from valid_ref.errors import ValidRefError
+
+
+def run(*arguments: str):
+    return CliRunner().invoke(app, arguments)
+
+
+def test_version() -> None:
+    assert run("--version").output == f"valid-ref {__version__}\n"
+
+
+@pytest.mark.checks("LM-2")
+def test_learn_prints_a_shrinking_distance() -> None:
+    result = run("learn", "--graph", "complete:4", "--rounds", "60", "--json")
+    rounds = json.loads(result.output)["rounds"]
+    assert result.exit_code == 0
+    assert len(rounds) == 60
+    assert rounds[-1]["distance"] < rounds[0]["distance"] / 10
+    table = run("learn", "--graph", "complete:4", "--rounds", "60", "--every", "30").output
+    assert [line.split()[0] for line in table.splitlines()[2:5]] == ["1", "30", "60"]
+    assert table.endswith("alarms: 0\n")
+
+
+def test_trace_leads_from_a_label_of_the_paper_to_a_line_of_code() -> None:
+    output = run("trace", "eq:cc4").output
+    assert "AR-6  rule  spec/arithmetic.md:" in output
+    assert "valid_ref/lattice.py:" in output
+    assert run("trace", "--check").exit_code == 0
+    assert "rules" in run("trace").output.splitlines()[-1]
+    rows = json.loads(run("trace", "--json").output)["clauses"]
+    identifiers = {row["identifier"] for row in rows}
+    assert {"LV-8", "P06", "V2"} <= identifiers
+    assert json.loads(run("trace", "lm-2", "--json").output)
+
+
+def test_bad_input_is_one_line_and_exit_status_2(monkeypatch, capsys) -> None:
+    monkeypatch.setattr("sys.argv", ["valid-ref", "learn", "--graph", "moebius:3"])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert caught.value.code == 2
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert len(lines) == 1
+    assert "moebius" in lines[0]
+
+
+def test_an_unknown_clause_is_refused_with_close_matches() -> None:
+    result = run("trace", "eq:cc5")
+    assert isinstance(result.exception, ValidRefError)
+    assert "eq:cc4" in str(result.exception)

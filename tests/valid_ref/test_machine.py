@@ -1,0 +1,120 @@
+"""The network fold: synchronous, recorded, rushing, and closed to words on foreign edges."""
+
+from collections.abc import Mapping
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from valid_ref.graph import AgentGraph
+from valid_ref.graph_families import cycle, path
+from valid_ref.machine import CausalView, NetworkError, count_scalars, run_machine
+
+
+@attrs.frozen
+class Echo:
+    """Sends its number; its next number is the sum of all that it heard and its own."""
+
+    graph: AgentGraph
+    rounds: int = 3
+
+    def place(self, round_number: int) -> tuple[str, int]:
+        return "Echo", round_number
+
+    def start(self, agent: int, private: int) -> tuple[int, int, int]:
+        return agent, private, 0
+
+    def send(self, state: tuple[int, int, int], round_number: int) -> object:
+        return None if state[1] < 0 else state[1]
+
+    def receive(self, state, round_number: int, inbox: Mapping[int, object]):
+        agent, number, missing = state
+        heard = [message for message in inbox.values() if isinstance(message, int)]
+        return agent, number + sum(heard), missing + self.graph.degree(agent) - len(inbox)
+
+
+@pytest.mark.checks("MO-3", "MO-5", "MO-6")
+@given(st.lists(st.integers(0, 9), min_size=3, max_size=6))
+def test_rounds_are_synchronous_snapshots(numbers: list[int]) -> None:
+    graph = cycle(len(numbers))
+    result = run_machine(graph, Echo(graph), dict(enumerate(numbers)))
+    adjacency = np.diag(np.diag(graph.laplacian())) - graph.laplacian()
+    expected = np.linalg.matrix_power(np.eye(len(numbers), dtype=int) + adjacency, 3) @ numbers
+    assert [result.states[v][1] for v in range(len(numbers))] == expected.tolist()
+    assert [r.number for r in result.rounds] == [1, 2, 3]
+    for u, v in graph.directed_edges:
+        assert result.rounds[0].on_edge(u, v) == numbers[u]
+
+
+@pytest.mark.checks("MO-6", "AD-4")
+def test_deviations_reach_one_edge_only_and_silence_is_missing() -> None:
+    graph = path(3)
+
+    def adversary(view: CausalView) -> dict[tuple[int, int], object]:
+        return {(1, 0): 100, (1, 2): None} if view.round == 1 else {}
+
+    result = run_machine(
+        graph, Echo(graph, rounds=1), {0: 1, 1: 2, 2: 3},
+        byzantine=frozenset({1}), adversary=adversary,
+    )  # fmt: skip
+    assert [result.states[v] for v in range(3)] == [(0, 101, 0), (1, 6, 0), (2, 3, 1)]
+    assert result.rounds[0].on_edge(1, 0) == 100
+    assert result.rounds[0].on_edge(1, 2) is None
+    assert result.rounds[0].said[1] == 2
+
+
+@pytest.mark.checks("MO-8", "MO-4")
+def test_an_honest_silence_is_missing_everywhere() -> None:
+    graph = path(3)
+    result = run_machine(graph, Echo(graph, rounds=1), {0: 1, 1: -2, 2: 3})
+    assert result.states[0] == (0, 1, 1)
+    assert result.states[2] == (2, 3, 1)
+
+
+@pytest.mark.checks("AD-2", "AD-3")
+def test_the_adversary_sees_this_round_and_the_past_but_no_honest_state() -> None:
+    graph, seen = path(3), []
+
+    def adversary(view: CausalView) -> dict[tuple[int, int], object]:
+        seen.append(view)
+        return {}
+
+    result = run_machine(
+        graph, Echo(graph), {0: 1, 1: 2, 2: 3}, byzantine=frozenset({2}), adversary=adversary
+    )
+    for view in seen:
+        assert view.said == result.rounds[view.round - 1].said  # before it speaks: rushing
+        assert tuple(view.history) == result.rounds[: view.round - 1]
+        assert len(view.history) == view.round - 1
+        assert set(view.byzantine_states) == {2}
+    assert seen[2].history[-1].number == 2
+    assert [r.number for r in seen[2].history[0:2]] == [1, 2]
+    with pytest.raises(IndexError):
+        seen[0].history[0]
+
+
+@pytest.mark.checks("AD-4", "AD-1")
+@pytest.mark.parametrize("edge", [(0, 1), (2, 0), (2, 2)])
+def test_words_on_an_edge_that_is_not_its_own_are_refused(edge: tuple[int, int]) -> None:
+    graph = path(3)
+    with pytest.raises(NetworkError, match=r"which does not leave a Byzantine agent.*AD-4"):
+        run_machine(
+            graph, Echo(graph), {0: 1, 1: 2, 2: 3},
+            byzantine=frozenset({2}), adversary=lambda _view: {edge: 1},
+        )  # fmt: skip
+
+
+@pytest.mark.checks("AD-1")
+@pytest.mark.parametrize(("byzantine", "words"), [({3}, r"\[3\]"), ({0, 1, 2}, "no honest")])
+def test_impossible_byzantine_sets_are_refused(byzantine: set[int], words: str) -> None:
+    graph = path(3)
+    with pytest.raises(NetworkError, match=words):
+        run_machine(graph, Echo(graph), {0: 1, 1: 2, 2: 3}, byzantine=frozenset(byzantine))
+
+
+def test_scalars_are_counted_whatever_holds_them() -> None:
+    message = {(0, 1): (1, 2, (3,)), (0, 2): np.zeros(4), (1, 1): None, (2, 2): [True]}
+    assert count_scalars(message) == 3 + 4 + 0 + 1
+    assert count_scalars(None) == 0

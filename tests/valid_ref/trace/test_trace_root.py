@@ -1,0 +1,52 @@
+"""The project root is found from below, or beside the installed package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import valid_ref.trace
+from valid_ref.trace import NoProjectError, find_root
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Build = Callable[[Mapping[str, str]], Path]
+
+FILES = {"spec/README.md": "", "valid_ref/a.py": ""}
+
+
+def test_the_nearest_project_above_is_the_root(project: Build) -> None:
+    root = project({**FILES, **{f"sub/{name}": text for name, text in FILES.items()}})
+    (root / "sub" / "deep").mkdir()
+    assert find_root(root) == root.resolve()
+    assert find_root(root / "spec") == root.resolve()
+    assert find_root(root / "sub" / "deep") == (root / "sub").resolve()
+
+
+@pytest.mark.parametrize("missing", FILES)
+def test_both_the_spec_and_the_package_are_needed(project: Build, missing: str) -> None:
+    root = project({name: text for name, text in FILES.items() if name != missing})
+    with pytest.raises(NoProjectError):
+        find_root(root, above_package=root / "nowhere")
+
+
+def test_the_directory_above_the_package_is_the_fallback(project: Build) -> None:
+    root = project({f"checkout/{name}": text for name, text in FILES.items()})
+    (root / "elsewhere").mkdir()
+    above = root / "checkout"
+    assert find_root(root / "elsewhere", above_package=above) == above
+
+
+def test_the_fallback_is_above_this_package() -> None:
+    above = Path(valid_ref.trace.__file__).resolve().parents[2]
+    assert find_root.__defaults__ == (above,)
+
+
+def test_the_error_says_what_to_do(project: Build) -> None:
+    root = project({"a.txt": ""})
+    with pytest.raises(NoProjectError, match="run this inside a checkout of valid-ref") as caught:
+        find_root(root, above_package=root / "nowhere")
+    assert str(root.resolve()) in str(caught.value)

@@ -1,0 +1,44 @@
+"""The command line: `valid-ref COMMAND`. One file per command; this one only joins them."""
+
+import sys
+
+import typer
+
+from valid_ref import __version__
+from valid_ref.cli.learn import learn
+from valid_ref.cli.trace import trace
+from valid_ref.errors import ValidRefError
+
+app = typer.Typer(
+    name="valid-ref",
+    help="The reference implementation of VALID: run it, check it, find the clause behind a line.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+app.command()(learn)
+app.command()(trace)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"valid-ref {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(
+        False, "--version", callback=_print_version, is_eager=True, help="Print the version."
+    ),
+) -> None:
+    """Exit status: 0 done, 1 a check failed, 2 bad input."""
+    del version
+
+
+def main() -> None:
+    """Run a command; bad input is one line on standard error and exit status 2."""
+    try:
+        app()
+    except ValidRefError as error:
+        typer.echo(f"valid-ref: {error}", err=True)
+        sys.exit(2)

@@ -1,0 +1,93 @@
+"""An execution of Valid: everything that was said, and how every agent ended."""
+
+from collections.abc import Callable, Mapping
+
+import attrs
+
+from valid_ref.lattice import IntVector
+from valid_ref.machine import Adversary, Round, count_scalars, honest, run_machine
+from valid_ref.protocols.parameters import ValidParameters
+from valid_ref.protocols.valid import Private, Valid, ValidState
+
+
+@attrs.frozen
+class Cost:
+    """What one agent sent in one phase, to all its neighbours together."""
+
+    rounds: int = 0
+    messages: int = 0
+    scalars: int = 0
+
+
+@attrs.frozen
+class Execution:
+    """The record of a whole run; guarantees are predicates over it."""
+
+    parameters: ValidParameters
+    byzantine: frozenset[int]
+    rounds: tuple[Round, ...]
+    states: Mapping[int, ValidState]
+
+    @property
+    def honest(self) -> tuple[int, ...]:
+        """H, in order."""
+        agents = range(self.parameters.graph.agents)
+        return tuple(agent for agent in agents if agent not in self.byzantine)
+
+    @property
+    def honest_valid(self) -> tuple[int, ...]:
+        """The honest agents that end valid."""
+        return tuple(agent for agent in self.honest if not self.states[agent].memory.invalid)
+
+    def output(self, agent: int) -> IntVector | None:
+        """The model that an agent outputs; None if it ends invalid."""
+        return Valid(self.parameters).output(self.states[agent])
+
+    def costs(self) -> Mapping[str, tuple[Cost, ...]]:
+        """Rounds, messages and scalars of every agent by phase, counted off the record.
+
+        Implements: VA-4, LM-7, LV-12, GV-10, SA-5.
+        """
+        graph = self.parameters.graph
+        totals: dict[str, list[Cost]] = {}
+        for spoken in self.rounds:
+            costs = totals.setdefault(spoken.phase, [Cost()] * graph.agents)
+            for agent in range(graph.agents):
+                costs[agent] = _add(costs[agent], spoken, agent, graph.neighbours(agent))
+        return {phase: tuple(costs) for phase, costs in totals.items()}
+
+
+def _add(cost: Cost, spoken: Round, sender: int, receivers: tuple[int, ...]) -> Cost:
+    changed = [receiver for receiver in receivers if (sender, receiver) in spoken.deviations]
+    usual = spoken.said[sender]
+    same = (len(receivers) - len(changed)) * (usual is not None)
+    scalars = same * count_scalars(usual) if same else 0
+    messages = same
+    for receiver in changed:
+        message = spoken.deviations[sender, receiver]
+        messages += message is not None
+        scalars += count_scalars(message)
+    return Cost(cost.rounds + 1, cost.messages + messages, cost.scalars + scalars)
+
+
+def execute(
+    parameters: ValidParameters,
+    private: Mapping[int, Private],
+    *,
+    byzantine: frozenset[int] = frozenset(),
+    adversary: Adversary = honest,
+    watch: Callable[[int], None] | None = None,
+) -> Execution:
+    """Run Valid from the first gradient to the verdict.
+
+    Implements: VA-1.
+    """
+    result = run_machine(
+        parameters.graph,
+        Valid(parameters),
+        private,
+        byzantine=byzantine,
+        adversary=adversary,
+        watch=watch,
+    )
+    return Execution(parameters, byzantine, result.rounds, result.states)

@@ -1,0 +1,138 @@
+"""The learning problem of a whole network: one loss per agent, and their common constants."""
+
+from collections.abc import Sequence
+
+import attrs
+import numpy as np
+
+from valid_ref.lattice import FloatVector, GradientSource
+from valid_ref.losses.loss import FloatMatrix, Loss, LossError, check_batch, multiply
+from valid_ref.losses.quadratic import Noise, Quadratic
+
+
+@attrs.frozen(eq=False)
+class Problem:
+    """The losses of agents 0..n-1, mini-batch size K and the seed of all mini-batches.
+
+    Implements: MO-9, MO-10.
+    """
+
+    losses: tuple[Loss, ...]
+    batch: int = 1
+    seed: int = 0
+
+    def __attrs_post_init__(self) -> None:
+        check_batch(self.batch)
+        if not isinstance(self.seed, int | np.integer) or self.seed < 0:
+            raise LossError(f"seed {self.seed} is no integer from 0 on", clause="MO-9")
+        if len({loss.dimension for loss in self.losses}) != 1:
+            dimensions = [loss.dimension for loss in self.losses]
+            raise LossError(f"the losses have dimensions {dimensions}", clause="MO-9")
+
+    @property
+    def dimension(self) -> int:
+        """d."""
+        return self.losses[0].dimension
+
+    @property
+    def strong_convexity(self) -> float:
+        """mu, valid for every agent."""
+        return min(loss.strong_convexity for loss in self.losses)
+
+    @property
+    def smoothness(self) -> float:
+        """beta, valid for every agent."""
+        return max(loss.smoothness for loss in self.losses)
+
+    @property
+    def loss_at_zero(self) -> float:
+        """F0, valid for every agent."""
+        return max(loss.loss_at_zero for loss in self.losses)
+
+    def gradient_deviation(self, radius: float) -> float:
+        """sigma_g, valid for every agent and |x| <= radius."""
+        return max(loss.gradient_deviation(radius) for loss in self.losses)
+
+    def gradient_source(self, agent: int) -> GradientSource:
+        """The agent's private gradients: a pure function of seed, agent, round and point."""
+        (loss,), batch, seed = self._select([agent]), self.batch, self.seed
+
+        def source(t: int, point: FloatVector) -> FloatVector:
+            return loss.sample(point, batch, np.random.default_rng([seed, agent, t]))
+
+        return source
+
+    def minimiser(self, agents: Sequence[int] | None = None) -> FloatVector:
+        """x*(P_V) of eq:xstar by Newton's method, to the last bits (one step for quadratics)."""
+        losses = self._select(range(len(self.losses)) if agents is None else agents)
+        point = np.zeros(self.dimension)
+        gradient = _total_gradient(losses, point)
+        for _iteration in range(1000):
+            hessian = np.sum([loss.hessian_at(point) for loss in losses], axis=0)
+            direction = np.linalg.solve(hessian, gradient)
+            closer = _damped_step(losses, point, gradient, direction)
+            if closer is None:
+                return point
+            point, gradient = closer
+        raise LossError("Newton's method does not come to rest", clause="MO-9")
+
+    def _select(self, agents: Sequence[int]) -> list[Loss]:
+        unknown = [agent for agent in agents if agent not in range(len(self.losses))]
+        if unknown or len(agents) == 0:
+            raise LossError(
+                f"agents {list(agents)} of a problem of {len(self.losses)} agents", clause="MO-9"
+            )
+        return [self.losses[agent] for agent in agents]
+
+
+def _total_gradient(losses: Sequence[Loss], point: FloatVector) -> FloatVector:
+    total: FloatVector = np.sum([loss.gradient(point) for loss in losses], axis=0)
+    return total
+
+
+def _damped_step(
+    losses: Sequence[Loss], point: FloatVector, gradient: FloatVector, direction: FloatVector
+) -> tuple[FloatVector, FloatVector] | None:
+    """The longest of 1, 1/2, 1/4, ... steps that shortens the gradient; None when none does."""
+    length = 1.0
+    while length > 2**-30:
+        there = point - length * direction
+        gradient_there = _total_gradient(losses, there)
+        if np.linalg.norm(gradient_there) < np.linalg.norm(gradient):
+            return there, gradient_there
+        length /= 2
+    return None
+
+
+def random_quadratics(
+    agents: int,
+    dimension: int,
+    seed: int,
+    *,
+    condition: float = 4.0,
+    noise: Noise = Noise.NONE,
+    spread: float = 0.0,
+    batch: int = 1,
+) -> Problem:
+    """One random quadratic per agent: eigenvalues in [1, condition], centres normal."""
+    if not 1 <= condition < np.inf:
+        raise LossError(f"condition {condition} is not a number from 1 on", clause="MO-10")
+    losses: list[Loss] = []
+    for agent in range(agents):
+        generator = np.random.default_rng([seed, agent])
+        eigenvalues = generator.uniform(1.0, condition, size=dimension)
+        hessian = _randomly_reflected(np.diag(eigenvalues), generator)
+        centre = generator.standard_normal(dimension)
+        losses.append(Quadratic(hessian, centre, noise, spread))
+    return Problem(tuple(losses), batch, seed)
+
+
+def _randomly_reflected(matrix: FloatMatrix, generator: np.random.Generator) -> FloatMatrix:
+    """The matrix in a random basis: d reflections R M R, in an order no thread count changes."""
+    for _reflection in range(len(matrix)):
+        normal = generator.standard_normal(len(matrix))
+        normal = normal / np.sqrt((normal**2).sum())
+        image = multiply(matrix, normal)
+        image = 2 * image - 2 * (normal * image).sum() * normal
+        matrix = matrix - (np.outer(normal, image) + np.outer(image, normal))
+    return matrix

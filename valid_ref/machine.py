@@ -1,0 +1,218 @@
+"""Machines and the network: an agent is a pure function, a network is a fold.
+
+The network delivers the messages of a round together and records every message on every
+directed edge. An honest message is stored once for all its receivers.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Generic, Protocol, TypeVar, overload
+
+import attrs
+import numpy as np
+
+from valid_ref.errors import ValidRefError
+from valid_ref.graph import AgentGraph
+
+Message = object
+"""What is said in a round; None is silence. Anything else may come from a Byzantine agent."""
+
+Edge = tuple[int, int]
+"""(sender, receiver)."""
+
+PrivateT = TypeVar("PrivateT", contravariant=True)
+StateT = TypeVar("StateT")
+OtherT = TypeVar("OtherT")
+
+
+class NetworkError(ValidRefError):
+    """An adversary or a caller asks for something that the network does not have."""
+
+
+class Machine(Protocol[PrivateT, StateT]):
+    """A protocol as one agent runs it: no clock, no randomness, no input or output inside.
+
+    Implements: MO-5.
+    """
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds it takes."""
+
+    def place(self, round_number: int) -> tuple[str, int]:
+        """The name of the phase that this round belongs to, and its number within the phase."""
+
+    def start(self, agent: int, private: PrivateT) -> StateT:
+        """The state before round 1; gradients, keys and coins come in as `private`."""
+
+    def send(self, state: StateT, round_number: int) -> Message:
+        """What the agent says to all its neighbours in this round; None for silence."""
+
+    def receive(self, state: StateT, round_number: int, inbox: Mapping[int, Message]) -> StateT:
+        """The state after this round; a neighbour that said nothing is not in `inbox`."""
+
+
+@attrs.frozen
+class Round:
+    """Everything that was said in one round.
+
+    `said` has what each agent says to all its neighbours; `deviations` what a Byzantine agent
+    said on single edges instead.
+
+    Implements: MO-4, MO-6.
+    """
+
+    phase: str
+    number: int
+    said: Mapping[int, Message]
+    deviations: Mapping[Edge, Message]
+
+    def on_edge(self, sender: int, receiver: int) -> Message:
+        """The message delivered on a directed edge; None if nothing was."""
+        if (sender, receiver) in self.deviations:
+            return self.deviations[sender, receiver]
+        return self.said[sender]
+
+
+class History(Sequence[Round]):
+    """The rounds so far, read-only, without a copy for every round."""
+
+    def __init__(self, rounds: list[Round]) -> None:
+        self._rounds = rounds
+        self._length = len(rounds)
+
+    @overload
+    def __getitem__(self, index: int) -> Round: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Round, ...]: ...
+    def __getitem__(self, index: int | slice) -> Round | tuple[Round, ...]:
+        positions = range(self._length)[index]
+        if isinstance(positions, range):
+            return tuple(self._rounds[position] for position in positions)
+        return self._rounds[positions]
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[Round]:
+        return (self._rounds[position] for position in range(self._length))
+
+
+@attrs.frozen
+class CausalView:
+    """What the adversary sees before it speaks in a round.
+
+    `said` has this round's honest messages, and for the Byzantine agents what honest code would
+    say in their place; `byzantine_states` are the states of that code.
+
+    Implements: AD-2, AD-3.
+    """
+
+    graph: AgentGraph
+    byzantine: frozenset[int]
+    phase: str
+    round: int
+    said: Mapping[int, Message]
+    history: Sequence[Round]
+    byzantine_states: Mapping[int, object]
+
+
+Adversary = Callable[[CausalView], Mapping[Edge, Message]]
+"""What Byzantine agents say instead of what honest code would; an edge left out is unchanged."""
+
+
+def honest(_view: CausalView) -> Mapping[Edge, Message]:
+    """The adversary that never deviates."""
+    return {}
+
+
+@attrs.frozen
+class PhaseResult(Generic[OtherT]):
+    """The states of all agents after a phase, and what was said in it."""
+
+    states: Mapping[int, OtherT]
+    rounds: tuple[Round, ...]
+
+
+def run_machine(
+    graph: AgentGraph,
+    machine: Machine[PrivateT, StateT],
+    private: Mapping[int, PrivateT],
+    *,
+    byzantine: frozenset[int] = frozenset(),
+    adversary: Adversary = honest,
+    watch: Callable[[int], None] | None = None,
+) -> PhaseResult[StateT]:
+    """Run one machine at every agent, from start to its last round.
+
+    `watch` is told each finished round, for a progress display; it cannot influence the run.
+
+    Implements: MO-3, MO-6, AD-1.
+    """
+    _check_byzantine(graph, byzantine)
+    states = {agent: machine.start(agent, private[agent]) for agent in range(graph.agents)}
+    rounds: list[Round] = []
+    for number in range(1, machine.rounds + 1):
+        phase, within = machine.place(number)
+        said = {agent: machine.send(states[agent], number) for agent in range(graph.agents)}
+        view = CausalView(
+            graph, byzantine, phase, within, said, History(rounds),
+            {agent: states[agent] for agent in sorted(byzantine)},
+        )  # fmt: skip
+        spoken = Round(phase, within, said, _deviations(view, adversary))
+        states = {
+            agent: machine.receive(states[agent], number, _inbox(graph, spoken, agent))
+            for agent in range(graph.agents)
+        }
+        rounds.append(spoken)
+        if watch is not None:
+            watch(number)
+    return PhaseResult(states, tuple(rounds))
+
+
+def _check_byzantine(graph: AgentGraph, byzantine: frozenset[int]) -> None:
+    unknown = sorted(agent for agent in byzantine if not 0 <= agent < graph.agents)
+    if unknown:
+        raise NetworkError(
+            f"Byzantine agents {unknown} are not among 0..{graph.agents - 1}", clause="AD-1"
+        )
+    if len(byzantine) == graph.agents:
+        raise NetworkError("no honest agent is left", clause="AD-1")
+
+
+def _deviations(view: CausalView, adversary: Adversary) -> Mapping[Edge, Message]:
+    """Ask the adversary; refuse words on an edge that is not a Byzantine agent's own.
+
+    Implements: AD-4.
+    """
+    if not view.byzantine:
+        return {}
+    deviations = dict(adversary(view))
+    for sender, receiver in deviations:
+        if sender not in view.byzantine or receiver not in view.graph.neighbours(sender):
+            raise NetworkError(
+                f"the adversary speaks on edge ({sender}, {receiver}), which does not leave a "
+                f"Byzantine agent (Byzantine: {sorted(view.byzantine)})",
+                clause="AD-4",
+            )
+    return deviations
+
+
+def _inbox(graph: AgentGraph, spoken: Round, receiver: int) -> dict[int, Message]:
+    heard = {sender: spoken.on_edge(sender, receiver) for sender in graph.neighbours(receiver)}
+    return {sender: message for sender, message in heard.items() if message is not None}
+
+
+def count_scalars(message: Message) -> int:
+    """How many numbers a message holds; tags and silence count nothing."""
+    if message is None:
+        return 0
+    if isinstance(message, np.ndarray):
+        return int(message.size)
+    if isinstance(message, Mapping):
+        return sum(count_scalars(value) for value in message.values())
+    if isinstance(message, tuple | list):
+        return sum(count_scalars(item) for item in message)
+    kind = type(message)
+    if attrs.has(kind):
+        return sum(count_scalars(getattr(message, field.name)) for field in attrs.fields(kind))
+    return 1

@@ -1,0 +1,207 @@
+"""LearnModel: distributed stochastic gradient descent on the exact lattice (alg:dgd)."""
+
+from collections.abc import Mapping
+
+import attrs
+import numpy as np
+
+from valid_ref.alarms import Alarm, Alarms, Raised
+from valid_ref.graph import AgentGraph
+from valid_ref.lattice import (
+    GradientSource,
+    IntVector,
+    LatticeError,
+    LatticeParameters,
+    evaluation_point,
+    freeze,
+    mix,
+    step,
+    within,
+)
+from valid_ref.machine import Message
+from valid_ref.reading import Reading
+
+PHASE = "LearnModel"
+
+
+def _read_only(value: IntVector) -> IntVector:
+    return freeze(value) if isinstance(value, np.ndarray) else value
+
+
+@attrs.frozen(eq=False)
+class LearningMessage:
+    """(x_v(t), Gamma_v(t)): the model and the scaled gradient of one round, read-only."""
+
+    model: IntVector = attrs.field(converter=_read_only)
+    scaled_gradient: IntVector = attrs.field(converter=_read_only)
+
+
+@attrs.frozen
+class Heard:
+    """What one round of learning brought an agent, in a chain that grows without copies."""
+
+    earlier: "Heard | None"
+    own: LearningMessage
+    received: Mapping[int, LearningMessage]
+
+
+@attrs.frozen
+class Transcripts:
+    """What an agent sent, and what it received from each neighbour, in rounds 1..T.
+
+    Implements: LM-3, LM-5.
+    """
+
+    own: tuple[LearningMessage, ...]
+    received: Mapping[int, tuple[LearningMessage, ...]]
+
+
+@attrs.frozen
+class LearnState:
+    """One agent after round t: its next message, its chain of heard rounds, its alarms."""
+
+    agent: int
+    gradient: GradientSource
+    message: LearningMessage | None
+    heard: Heard | None
+    alarms: Alarms
+
+
+@attrs.frozen
+class LearnModel:
+    """The machine of LearnModel.
+
+    Implements: LM-1.
+    """
+
+    graph: AgentGraph
+    parameters: LatticeParameters
+    start_model: IntVector = attrs.field(eq=attrs.cmp_using(np.array_equal))
+    reading: Reading = attrs.field(factory=Reading)
+
+    def __attrs_post_init__(self) -> None:
+        expected = (self.parameters.dimension,)
+        if self.start_model.dtype != np.int64 or self.start_model.shape != expected:
+            raise LatticeError(
+                f"x_0 has dtype {self.start_model.dtype} and shape {self.start_model.shape}; "
+                f"expected int64 and {expected}",
+                clause="LM-1",
+            )
+        if not within(self.start_model, self.parameters.model_limit):
+            raise LatticeError("x_0 has an entry out of range", clause="AR-10")
+        if self.graph.max_degree > self.parameters.max_degree:
+            raise LatticeError(
+                f"the graph has degree {self.graph.max_degree}, the range rule was made for "
+                f"{self.parameters.max_degree}",
+                clause="AR-10",
+            )
+
+    @property
+    def rounds(self) -> int:
+        """T."""
+        return self.parameters.schedule.rounds
+
+    def place(self, round_number: int) -> tuple[str, int]:
+        """The phase and the round in it."""
+        return PHASE, round_number
+
+    def start(self, agent: int, private: GradientSource) -> LearnState:
+        """Compute the message of round 1 from x_0, which everybody shares.
+
+        Implements: LM-2.
+        """
+        models = [self.start_model] * self.graph.degree(agent)
+        state = LearnState(agent, private, None, None, ())
+        return self._advance(state, 1, self.start_model, models)
+
+    def send(self, state: LearnState, round_number: int) -> Message:  # noqa: ARG002
+        """(x_v(t), Gamma_v(t)) to every neighbour; nothing after an update left the range.
+
+        Implements: LM-2, LM-7.
+        """
+        return state.message
+
+    def receive(
+        self, state: LearnState, round_number: int, inbox: Mapping[int, Message]
+    ) -> LearnState:
+        """Keep what was received, alarm over what is not a message, compute the next round.
+
+        Implements: LM-3, LM-4.
+        """
+        received: dict[int, LearningMessage] = {}
+        alarms = list(state.alarms)
+        for sender in self.graph.neighbours(state.agent):
+            message = inbox.get(sender)
+            problem = self._problem(message)
+            if problem is not None:
+                alarms.append(Raised(problem, PHASE, round_number, sender))
+            elif isinstance(message, LearningMessage):
+                received[sender] = message
+        own = state.message if state.message is not None else self._nothing()
+        state = attrs.evolve(state, heard=Heard(state.heard, own, received), alarms=tuple(alarms))
+        if round_number == self.rounds or state.message is None:
+            return state
+        models = [
+            received[sender].model if sender in received else self._nothing().model
+            for sender in self.graph.neighbours(state.agent)
+        ]
+        return self._advance(state, round_number + 1, own.model, models)
+
+    def _advance(
+        self, state: LearnState, t: int, own: IntVector, neighbours: list[IntVector]
+    ) -> LearnState:
+        """One update; one that leaves the lattice is an alarm and then silence.
+
+        Implements: LM-2, AR-14.
+        """
+        Y = mix(self.parameters, t, own, neighbours)
+        gradient = state.gradient(t, evaluation_point(self.parameters, Y))
+        try:
+            x, gamma = step(self.parameters, t, Y, gradient, absorb=self.reading.P17)
+        except LatticeError:
+            raised = Raised(Alarm.OWN_UPDATE_OUT_OF_RANGE, PHASE, t, about=state.agent)
+            return attrs.evolve(state, message=None, alarms=(*state.alarms, raised))
+        return attrs.evolve(state, message=LearningMessage(x, gamma))
+
+    def _problem(self, message: Message) -> Alarm | None:
+        """Why a learning message cannot be used; None if it can.
+
+        Implements: MO-8, AR-11, LM-4.
+        """
+        if message is None:
+            return Alarm.MISSING_MESSAGE
+        if not isinstance(message, LearningMessage):
+            return Alarm.MALFORMED_MESSAGE
+        for vector in (message.model, message.scaled_gradient):
+            if not isinstance(vector, np.ndarray) or vector.dtype != np.int64:
+                return Alarm.MALFORMED_MESSAGE
+            if vector.shape != (self.parameters.dimension,):
+                return Alarm.MALFORMED_MESSAGE
+        limits = self.parameters.model_limit, self.parameters.gradient_limit
+        if within(message.model, limits[0]) and within(message.scaled_gradient, limits[1]):
+            return None
+        return Alarm.OUT_OF_RANGE
+
+    def _nothing(self) -> LearningMessage:
+        zero = np.zeros(self.parameters.dimension, dtype=np.int64)
+        return LearningMessage(zero, zero)
+
+    def transcripts(self, state: LearnState) -> Transcripts:
+        """The fixed transcripts after round T; zero vectors where nothing usable came.
+
+        Implements: LM-4, LM-5.
+        """
+        rounds: list[Heard] = []
+        node = state.heard
+        while node is not None:
+            rounds.append(node)
+            node = node.earlier
+        rounds.reverse()
+        nothing = self._nothing()
+        return Transcripts(
+            own=tuple(heard.own for heard in rounds),
+            received={
+                sender: tuple(heard.received.get(sender, nothing) for heard in rounds)
+                for sender in self.graph.neighbours(state.agent)
+            },
+        )

@@ -1,0 +1,212 @@
+"""LocalValidate: whether everybody said one thing that follows from what it heard.
+
+The norm checks and the hash checks of alg:localvalidation; the broadcasts themselves are
+ValidatedBroadcast.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from valid_ref.alarms import Alarm, Raised
+from valid_ref.hashing import KeyHashes, combine_rounds, round_polynomials
+from valid_ref.lattice import IntVector, read_gradient, squared_norm
+from valid_ref.protocols.broadcast import Tag
+from valid_ref.protocols.learn import LearningMessage, Transcripts
+from valid_ref.protocols.parameters import CheckedKeys, ValidParameters
+
+PHASE = "LocalValidate"
+
+Transcript = Sequence[LearningMessage]
+"""The messages of one agent to one neighbour in rounds 1..T."""
+
+Reports = Mapping[Tag, tuple[int, ...]]
+"""(reporter, agent reported on) to 4|V| hashes: out, in, in-eta, Gamma for each key owner."""
+
+ROUNDS_AT_ONCE = 256
+"""How many rounds are stacked at a time: memory stays small beside the transcripts."""
+
+
+def norm_alarms(parameters: ValidParameters, transcripts: Transcripts) -> list[Raised]:
+    """Received models beyond B_t and gradients beyond C_t.
+
+    Implements: LV-2.
+    """
+    raised: list[Raised] = []
+    if parameters.bounds is None:
+        return raised
+    for sender, transcript in transcripts.received.items():
+        for t, message in enumerate(transcript, start=1):
+            gradient = read_gradient(parameters.lattice, t, message.scaled_gradient)
+            if squared_norm(message.model) > parameters.bounds.model_squared[t - 1]:
+                raised.append(Raised(Alarm.MODEL_NORM, PHASE, t, sender))
+            if squared_norm(gradient) > parameters.bounds.gradient_squared[t - 1]:
+                raised.append(Raised(Alarm.GRADIENT_NORM, PHASE, t, sender))
+    return raised
+
+
+def is_key(parameters: ValidParameters, value: object) -> bool:
+    """Whether a broadcast value is a key: an integer in 0..p-1.
+
+    Implements: LV-4.
+    """
+    return _is_residue(value, parameters.field.prime)
+
+
+def is_report(parameters: ValidParameters, value: object) -> bool:
+    """Whether a broadcast value is a report: 4|V| integers in 0..p-1.
+
+    Implements: LV-6.
+    """
+    if not isinstance(value, tuple) or len(value) != 4 * parameters.graph.agents:
+        return False
+    return all(_is_residue(entry, parameters.field.prime) for entry in value)
+
+
+def _is_residue(value: object, prime: int) -> bool:
+    return type(value) is int and 0 <= value < prime
+
+
+def transcript_report(
+    parameters: ValidParameters, keys: Sequence[int], transcript: Transcript
+) -> tuple[int, ...]:
+    """The four hashes of a transcript under each key, in the order of key owners.
+
+    Implements: LV-5, LV-6.
+    """
+    models = _polynomials(
+        parameters, keys, [parameters.start_model, *(message.model for message in transcript)]
+    )
+    gammas = [message.scaled_gradient for message in transcript]
+    hashes = combine_rounds(
+        parameters.field,
+        keys,
+        parameters.lattice.dimension,
+        parameters.lattice.schedule,
+        models,
+        _polynomials(parameters, keys, gammas),
+        eta_shift=1 if parameters.reading.P14 else 0,
+    )
+    return tuple(entry for four in hashes for entry in _as_read(parameters, four))
+
+
+def _as_read(parameters: ValidParameters, hashes: KeyHashes) -> KeyHashes:
+    """As printed, the cross hash of Gamma is taken of X^in (erratum P15)."""
+    if parameters.reading.P15:
+        return hashes
+    return hashes[0], hashes[1], hashes[2], hashes[1]
+
+
+def _polynomials(
+    parameters: ValidParameters, keys: Sequence[int], rows: Sequence[IntVector]
+) -> np.ndarray:
+    stacks = (
+        np.stack(rows[begin : begin + ROUNDS_AT_ONCE])
+        for begin in range(0, len(rows), ROUNDS_AT_ONCE)
+    )
+    return np.concatenate([round_polynomials(parameters.field, keys, stack) for stack in stacks])
+
+
+def hash_alarms(
+    parameters: ValidParameters, agent: int, reports: Reports, own: tuple[int, ...]
+) -> list[Raised]:
+    """All checks of the hashes by one agent; `own` is the report of its own record.
+
+    Implements: LV-7, LV-8, LV-9, LV-10.
+    """
+    raised: list[Raised] = []
+    for key_owner in _checked_keys(parameters, agent):
+        hashes = {tag: report[4 * key_owner : 4 * key_owner + 4] for tag, report in reports.items()}
+        own_hashes = own[4 * key_owner : 4 * key_owner + 4]
+        raised += _inconsistencies(parameters, agent, key_owner, hashes)
+        raised += _broken_relations(parameters, agent, key_owner, hashes)
+        if parameters.reading.P07:
+            raised += _self_mismatches(parameters, agent, key_owner, hashes, own_hashes)
+    return raised
+
+
+def _checked_keys(parameters: ValidParameters, agent: int) -> Sequence[int]:
+    """The key owners under whose keys this agent checks.
+
+    Implements: LV-10.
+    """
+    own_only = parameters.checked_keys is CheckedKeys.OWN
+    return (agent,) if own_only else range(parameters.graph.agents)
+
+
+def _checked_agents(parameters: ValidParameters, agent: int) -> Sequence[int]:
+    """Everybody; as printed in the prose only neighbours (erratum P08).
+
+    Implements: LV-7, LV-8.
+    """
+    graph = parameters.graph
+    return range(graph.agents) if parameters.reading.P08 else graph.neighbours(agent)
+
+
+def _inconsistencies(
+    parameters: ValidParameters, agent: int, key_owner: int, hashes: Reports
+) -> Iterator[Raised]:
+    """Reporters of one agent that differ (eq:cc1 to eq:cc3).
+
+    Implements: LV-7, LV-11.
+    """
+    for v in _checked_agents(parameters, agent):
+        reporters = parameters.graph.neighbours(v)
+        seen = {hashes[reporter, v] for reporter in reporters if (reporter, v) in hashes}
+        if len(seen) > 1:
+            yield _raised(parameters, Alarm.INCONSISTENT_HASHES, (v, key_owner))
+
+
+def _broken_relations(
+    parameters: ValidParameters, agent: int, key_owner: int, hashes: Reports
+) -> Iterator[Raised]:
+    """Agents whose output does not follow from their input (eq:cc4).
+
+    Implements: LV-8, LV-11.
+    """
+    scale = 1 << parameters.lattice.precision.step_bits
+    sign = -1 if parameters.reading.P13 else 1
+    for v in _checked_agents(parameters, agent):
+        agreed = _agreed(parameters, v, hashes)
+        neighbours = [_agreed(parameters, u, hashes) for u in parameters.graph.neighbours(v)]
+        if agreed is None or None in neighbours:
+            continue
+        h_out, h_in, h_in_eta, h_gamma = agreed
+        mixing = sum(entry[2] - h_in_eta for entry in neighbours if entry is not None)
+        difference = scale * h_out - scale * h_in - mixing - sign * h_gamma
+        if difference % parameters.field.prime:
+            yield _raised(parameters, Alarm.BROKEN_RELATION, (v, key_owner))
+
+
+def _agreed(parameters: ValidParameters, v: int, hashes: Reports) -> tuple[int, ...] | None:
+    """The report about v that counts: that of its lowest-numbered reporter.
+
+    Implements: LV-8, LV-11.
+    """
+    for reporter in parameters.graph.neighbours(v):
+        tag = (reporter, v) if parameters.reading.P15 else (v, reporter)
+        if tag in hashes:
+            return hashes[tag]
+    return None
+
+
+def _self_mismatches(
+    parameters: ValidParameters,
+    agent: int,
+    key_owner: int,
+    hashes: Reports,
+    own: tuple[int, ...],
+) -> Iterator[Raised]:
+    """Reports about oneself that are not what one sent.
+
+    Implements: LV-9, LV-11.
+    """
+    for reporter in parameters.graph.neighbours(agent):
+        if hashes.get((reporter, agent), own) != own:
+            yield _raised(parameters, Alarm.SELF_MISMATCH, (agent, key_owner), reporter)
+
+
+def _raised(
+    parameters: ValidParameters, alarm: Alarm, about: object, sender: int | None = None
+) -> Raised:
+    return Raised(alarm, PHASE, parameters.graph.agents, sender, about)

@@ -1,0 +1,159 @@
+"""The public parameters of a whole run of Valid; nobody's private input is here."""
+
+import enum
+import math
+from fractions import Fraction
+
+import attrs
+import numpy as np
+
+from valid_ref.errors import ValidRefError
+from valid_ref.graph import AgentGraph
+from valid_ref.hashing import PrimeField
+from valid_ref.lattice import IntVector, LatticeParameters
+from valid_ref.reading import Reading
+
+
+class ParameterError(ValidRefError):
+    """Parameters that do not fit each other."""
+
+
+@attrs.frozen
+class Bounds:
+    """Squares of the integer bounds B_t and C_t, in lattice units, for t = 1..T.
+
+    Implements: LV-2.
+    """
+
+    model_squared: tuple[int, ...]
+    gradient_squared: tuple[int, ...]
+
+
+@attrs.frozen
+class Weighting:
+    """Integer weights w_1..w_T, the W they are divided by, and the two thresholds.
+
+    `optimality` bounds |sum_u ghat_u|, `heterogeneity` bounds sum_u lhat_u^2; `origin` says
+    where they come from: "configured" or "certificate".
+
+    Implements: GV-1, GV-7.
+    """
+
+    name: str
+    weights: tuple[int, ...]
+    total: Fraction
+    optimality: int
+    heterogeneity: int
+    origin: str = "configured"
+
+    def __attrs_post_init__(self) -> None:
+        if not self.weights or min(self.weights) < 0 or not any(self.weights):
+            raise ParameterError(
+                f"weighting {self.name}: weights must be integers >= 0, not all zero", clause="GV-1"
+            )
+        if self.total <= 0 or min(self.optimality, self.heterogeneity) <= 0:
+            raise ParameterError(
+                f"weighting {self.name}: thresholds and W must be positive", clause="GV-7"
+            )
+
+
+def exponential_weights(rounds: int, gamma: float, bits: int = 30) -> tuple[int, ...]:
+    """w_t = round(2^m gamma^(T-t)), ties to even; gamma = 0 weighs the last round only.
+
+    Implements: GV-1.
+    """
+    if not 0 <= gamma <= 1:
+        raise ParameterError(f"gamma = {gamma} is outside 0..1", clause="GV-1")
+    scale = 1 << bits
+    return tuple(round(scale * gamma ** (rounds - t)) for t in range(1, rounds + 1))
+
+
+def polynomial_weights(rounds: int, power: int) -> tuple[int, ...]:
+    """w_t = t^c.
+
+    Implements: GV-1.
+    """
+    if power < 0:
+        raise ParameterError(f"the power c = {power} is negative", clause="GV-1")
+    return tuple(t**power for t in range(1, rounds + 1))
+
+
+def make_weighting(
+    name: str,
+    weights: tuple[int, ...],
+    agents: int,
+    fraction_bits: int,
+    *,
+    optimality: float,
+    heterogeneity: float,
+    total: Fraction | None = None,
+    origin: str = "configured",
+) -> Weighting:
+    """Thresholds from eps_opt and delta + eps_het, made once, rounded up.
+
+    Implements: GV-5, GV-6, GV-7.
+    """
+    for label, value in (("eps_opt", optimality), ("delta + eps_het", heterogeneity)):
+        if not (math.isfinite(value) and value > 0):
+            raise ParameterError(
+                f"weighting {name}: {label} = {value} is not a positive number", clause="GV-7"
+            )
+    divisor = Fraction(sum(weights)) if total is None else total
+    unit = divisor * 2**fraction_bits
+    return Weighting(
+        name,
+        weights,
+        divisor,
+        optimality=math.ceil(agents * unit * Fraction(optimality)),
+        heterogeneity=math.ceil(agents * unit**2 * Fraction(heterogeneity)),
+        origin=origin,
+    )
+
+
+class CheckedKeys(enum.Enum):
+    """Under which keys an agent checks the hashes; `own` is the least that is sound.
+
+    Implements: LV-10.
+    """
+
+    ALL = "all"
+    OWN = "own"
+
+
+@attrs.frozen
+class ValidParameters:
+    """Everything public about a run: graph, arithmetic, field, bounds, weightings, reading.
+
+    Implements: HA-1, GV-12, LM-1.
+    """
+
+    graph: AgentGraph
+    lattice: LatticeParameters
+    start_model: IntVector = attrs.field(eq=attrs.cmp_using(np.array_equal))
+    field: PrimeField
+    bounds: Bounds | None
+    weightings: tuple[Weighting, ...]
+    checked_keys: CheckedKeys = CheckedKeys.ALL
+    reading: Reading = attrs.field(factory=Reading)
+
+    def __attrs_post_init__(self) -> None:
+        T, d = self.lattice.schedule.rounds, self.lattice.dimension
+        if self.field.prime != self.lattice.prime:
+            raise ParameterError(
+                f"the range rule was made for p = {self.lattice.prime}, the hash for "
+                f"{self.field.prime}",
+                clause="AR-10",
+            )
+        self.field.check_length(d * T)
+        if self.bounds is not None and {T} != {
+            len(self.bounds.model_squared),
+            len(self.bounds.gradient_squared),
+        }:
+            raise ParameterError(f"the bounds do not have one entry for {T} rounds", clause="LV-2")
+        for weighting in self.weightings:
+            if len(weighting.weights) != T:
+                raise ParameterError(
+                    f"weighting {weighting.name} has {len(weighting.weights)} weights for {T} "
+                    "rounds",
+                    clause="GV-1",
+                )

@@ -1,0 +1,326 @@
+"""Valid: the phases in order, as one machine (alg:valid, alg:validationphase)."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import attrs
+
+from valid_ref.alarms import Alarms
+from valid_ref.lattice import GradientSource, IntVector
+from valid_ref.machine import Machine, Message
+from valid_ref.protocols import global_validate, local_validate
+from valid_ref.protocols.agreement import AgreementState, ValidationStateAgreement
+from valid_ref.protocols.broadcast import BroadcastState, Slot, ValidatedBroadcast
+from valid_ref.protocols.learn import LearnModel, LearnState, Transcripts
+from valid_ref.protocols.parameters import ValidParameters
+
+KEYS, COMMITMENTS = "LocalValidate.keys", "LocalValidate.commitments"
+HASHES, ESTIMATES = "LocalValidate.hashes", "GlobalValidate"
+
+
+@attrs.frozen
+class Private:
+    """What only the agent has: its gradients and its key, drawn by whoever runs it.
+
+    Implements: LV-3.
+    """
+
+    gradient: GradientSource
+    key: int
+
+
+@attrs.frozen
+class Memory:
+    """What an agent carries from phase to phase; alarms are only ever added.
+
+    Implements: VA-1, MO-7.
+    """
+
+    agent: int
+    private: Private
+    alarms: Alarms = ()
+    transcripts: Transcripts | None = None
+    keys: tuple[int, ...] = ()
+    invalid: bool = False
+
+    def alarmed_by(self, alarms: Alarms) -> "Memory":
+        """The same memory with these alarms added."""
+        return attrs.evolve(self, alarms=self.alarms + alarms)
+
+    @property
+    def fixed_transcripts(self) -> Transcripts:
+        """The transcripts; there are some as soon as LearnModel has ended."""
+        return self.transcripts if self.transcripts is not None else Transcripts((), {})
+
+
+class Stage(Protocol):
+    """One phase: its machine, its private input, and what its end means for the memory."""
+
+    @property
+    def machine(self) -> Machine[Any, Any]:
+        """The machine that runs in this phase."""
+
+    def enter(self, memory: Memory) -> Any:
+        """The private input of the machine."""
+
+    def leave(self, memory: Memory, state: Any) -> Memory:
+        """The memory after the last round of the phase: alarms carry over."""
+
+
+@attrs.frozen
+class LearnStage:
+    """LearnModel, then the norm checks of what was received.
+
+    Implements: VA-1, LV-2.
+    """
+
+    parameters: ValidParameters
+    machine: LearnModel
+
+    def enter(self, memory: Memory) -> GradientSource:
+        """The private gradients."""
+        return memory.private.gradient
+
+    def leave(self, memory: Memory, state: LearnState) -> Memory:
+        """Fix the transcripts.
+
+        Implements: LM-5, LV-1.
+        """
+        transcripts = self.machine.transcripts(state)
+        norms = local_validate.norm_alarms(self.parameters, transcripts)
+        memory = attrs.evolve(memory, transcripts=transcripts)
+        return memory.alarmed_by(state.alarms + tuple(norms))
+
+
+@attrs.frozen
+class KeyStage:
+    """The broadcast of the keys.
+
+    Implements: LV-3, LV-4.
+    """
+
+    parameters: ValidParameters
+    machine: ValidatedBroadcast
+
+    def enter(self, memory: Memory) -> Mapping[Slot, object]:
+        """One's own key."""
+        self.parameters.field.check_key(memory.private.key)
+        return {"key": memory.private.key}
+
+    def leave(self, memory: Memory, state: BroadcastState) -> Memory:
+        """The keys of all; 0 in place of one that never came."""
+        agents = range(self.parameters.graph.agents)
+        held = (state.held.get((agent, "key"), 0) for agent in agents)
+        keys = tuple(key for key in held if isinstance(key, int))
+        return attrs.evolve(memory, keys=keys).alarmed_by(state.alarms)
+
+
+@attrs.frozen
+class CommitmentStage:
+    """As printed: hashes under one's own key, before the keys; nobody reads them (P09)."""
+
+    parameters: ValidParameters
+    machine: ValidatedBroadcast
+
+    def enter(self, memory: Memory) -> Mapping[Slot, object]:
+        """The hashes of everything received, all under one's own key."""
+        keys = (memory.private.key,) * self.parameters.graph.agents
+        return _reports(self.parameters, memory, keys)
+
+    def leave(self, memory: Memory, state: BroadcastState) -> Memory:
+        """Only the alarms of the broadcast matter."""
+        return memory.alarmed_by(state.alarms)
+
+
+@attrs.frozen
+class HashStage:
+    """The broadcast of the hashes, then all checks of LocalValidate on them.
+
+    Implements: LV-6, LV-7, LV-8, LV-9.
+    """
+
+    parameters: ValidParameters
+    machine: ValidatedBroadcast
+
+    def enter(self, memory: Memory) -> Mapping[Slot, object]:
+        """The hashes of everything received, under the keys of all."""
+        return _reports(self.parameters, memory, memory.keys)
+
+    def leave(self, memory: Memory, state: BroadcastState) -> Memory:
+        """Check every agent."""
+        own = local_validate.transcript_report(
+            self.parameters, memory.keys, memory.fixed_transcripts.own
+        )
+        reports: Any = state.held
+        raised = local_validate.hash_alarms(self.parameters, memory.agent, reports, own)
+        return memory.alarmed_by(state.alarms + tuple(raised))
+
+
+@attrs.frozen
+class EstimateStage:
+    """The broadcast of the estimates, then the checks of GlobalValidate.
+
+    Implements: GV-3, GV-4, GV-5, GV-6.
+    """
+
+    parameters: ValidParameters
+    machine: ValidatedBroadcast
+
+    def enter(self, memory: Memory) -> Mapping[Slot, object]:
+        """The estimates of everything received."""
+        received = memory.fixed_transcripts.received
+        return {
+            sender: global_validate.estimate(self.parameters, transcript)
+            for sender, transcript in received.items()
+        }
+
+    def leave(self, memory: Memory, state: BroadcastState) -> Memory:
+        """Check the network."""
+        own = global_validate.estimate(self.parameters, memory.fixed_transcripts.own)
+        estimates: Any = state.held
+        raised = global_validate.estimate_alarms(self.parameters, memory.agent, estimates, own)
+        return memory.alarmed_by(state.alarms + tuple(raised))
+
+
+@attrs.frozen
+class AgreementStage:
+    """ValidationStateAgreement; what it ends with is the verdict.
+
+    Implements: VA-2.
+    """
+
+    machine: ValidationStateAgreement
+
+    def enter(self, memory: Memory) -> bool:
+        """Whether there is an alarm so far."""
+        return bool(memory.alarms)
+
+    def leave(self, memory: Memory, state: AgreementState) -> Memory:
+        """Invalid iff alarmed."""
+        return attrs.evolve(memory.alarmed_by(state.alarms), invalid=state.alarmed)
+
+
+def _reports(
+    parameters: ValidParameters, memory: Memory, keys: tuple[int, ...]
+) -> Mapping[Slot, object]:
+    """One report per neighbour.
+
+    Implements: LV-5.
+    """
+    return {
+        sender: local_validate.transcript_report(parameters, keys, transcript)
+        for sender, transcript in memory.fixed_transcripts.received.items()
+    }
+
+
+@attrs.frozen
+class ValidState:
+    """Where an agent is in the protocol: its memory, the phase, and the state in the phase."""
+
+    memory: Memory
+    stage: int
+    inner: Any
+
+
+@attrs.frozen
+class Valid:
+    """The whole protocol as one machine.
+
+    Implements: VA-1.
+    """
+
+    parameters: ValidParameters
+    stages: tuple[Stage, ...] = attrs.field(init=False, eq=False, repr=False)
+
+    @stages.default
+    def _stages(self) -> tuple[Stage, ...]:
+        return _phases(self.parameters)
+
+    @property
+    def rounds(self) -> int:
+        """T + 4|V| - 1."""
+        return sum(stage.machine.rounds for stage in self.stages)
+
+    def place(self, round_number: int) -> tuple[str, int]:
+        """The phase that a round belongs to, and its number in that phase."""
+        for stage in self.stages:
+            if round_number <= stage.machine.rounds:
+                return stage.machine.place(round_number)
+            round_number -= stage.machine.rounds
+        return self.stages[-1].machine.place(round_number)
+
+    def start(self, agent: int, private: Private) -> ValidState:
+        """Enter the first phase."""
+        return self._enter(Memory(agent, private), 0)
+
+    def send(self, state: ValidState, round_number: int) -> Message:
+        """What the current phase sends."""
+        _phase, within = self.place(round_number)
+        return self.stages[state.stage].machine.send(state.inner, within)
+
+    def receive(
+        self, state: ValidState, round_number: int, inbox: Mapping[int, Message]
+    ) -> ValidState:
+        """One round of the current phase; after its last the next one begins.
+
+        Implements: VA-1.
+        """
+        stage = self.stages[state.stage]
+        _phase, within = self.place(round_number)
+        inner = stage.machine.receive(state.inner, within, inbox)
+        if within < stage.machine.rounds:
+            return attrs.evolve(state, inner=inner)
+        memory = stage.leave(state.memory, inner)
+        if state.stage + 1 == len(self.stages):
+            return ValidState(memory, state.stage, inner)
+        return self._enter(memory, state.stage + 1)
+
+    def _enter(self, memory: Memory, index: int) -> ValidState:
+        stage = self.stages[index]
+        return ValidState(memory, index, stage.machine.start(memory.agent, stage.enter(memory)))
+
+    def output(self, state: ValidState) -> IntVector | None:
+        """x_v(T) of a valid agent; nothing of an invalid one.
+
+        Implements: VA-2, LM-6.
+        """
+        own = state.memory.fixed_transcripts.own
+        return None if state.memory.invalid or not own else own[-1].model
+
+
+def _phases(parameters: ValidParameters) -> tuple[Stage, ...]:
+    """LearnModel, LocalValidate, GlobalValidate, ValidationStateAgreement.
+
+    Implements: VA-1, LV-1.
+    """
+    graph, reading = parameters.graph, parameters.reading
+    own_slot: dict[int, tuple[Slot, ...]] = dict.fromkeys(range(graph.agents), ("key",))
+    neighbour_slots: dict[int, tuple[Slot, ...]] = {
+        v: graph.neighbours(v) for v in range(graph.agents)
+    }
+
+    def is_report(_tag: object, value: object) -> bool:
+        return local_validate.is_report(parameters, value)
+
+    def is_key(_tag: object, value: object) -> bool:
+        return local_validate.is_key(parameters, value)
+
+    def is_estimate(_tag: object, value: object) -> bool:
+        return global_validate.is_estimate(parameters, value)
+
+    def broadcast(name: str, slots: Mapping[int, tuple[Slot, ...]], form: Any) -> Any:
+        return ValidatedBroadcast(graph, name, slots, form, reading)
+
+    learn: Stage = LearnStage(
+        parameters, LearnModel(graph, parameters.lattice, parameters.start_model, reading)
+    )
+    keys: Stage = KeyStage(parameters, broadcast(KEYS, own_slot, is_key))
+    commitments: Stage = CommitmentStage(
+        parameters, broadcast(COMMITMENTS, neighbour_slots, is_report)
+    )
+    hashes: Stage = HashStage(parameters, broadcast(HASHES, neighbour_slots, is_report))
+    estimates: Stage = EstimateStage(parameters, broadcast(ESTIMATES, neighbour_slots, is_estimate))
+    agreement: Stage = AgreementStage(ValidationStateAgreement(graph, reading))
+    before = () if reading.P09 else (commitments,)
+    first = (learn, *before, keys) if reading.P11 else (keys, learn, *before)
+    return (*first, hashes, estimates, agreement)
