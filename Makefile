@@ -7,7 +7,8 @@ READY := $(VENV)/.ready
 .PHONY: demo test check deep clean
 
 demo: $(READY)
-	$(BIN)/valid-ref learn --graph paper --rounds 200 --every 20
+	$(BIN)/valid-ref run --graph paper --rounds 200
+	$(BIN)/valid-ref run --graph paper --rounds 200 --byzantine 4 --attack benign:fraction=0.5
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto

@@ -50,9 +50,11 @@ class PrimeField:
             )
 
     def check_key(self, key: int) -> None:
-        """Refuse a key outside 0..p-1."""
-        if not 0 <= key < self.prime:
-            raise FieldError(f"key {key} is not in 0..{self.prime - 1}", clause="LV-3")
+        """Refuse a key that is no integer in 0..p-1; one of numpy would not be sent as a key."""
+        if type(key) is not int or not 0 <= key < self.prime:
+            raise FieldError(
+                f"key {key!r} is not in 0..{self.prime - 1} as a plain int", clause="LV-3"
+            )
 
 
 def _refuse_non_prime(order: int) -> None:

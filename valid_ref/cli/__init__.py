@@ -6,6 +6,7 @@ import typer
 
 from valid_ref import __version__
 from valid_ref.cli.learn import learn
+from valid_ref.cli.run import run
 from valid_ref.cli.trace import trace
 from valid_ref.errors import ValidRefError
 
@@ -15,6 +16,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+app.command()(run)
 app.command()(learn)
 app.command()(trace)
 

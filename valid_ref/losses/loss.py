@@ -73,13 +73,14 @@ def check_point(point: FloatVector, dimension: int) -> None:
         raise LossError(f"a point of shape {point.shape}, not ({dimension},)", clause="MO-9")
 
 
-def check_batch(batch: int) -> None:
-    """Refuse a mini-batch without data."""
-    if not isinstance(batch, int | np.integer) or batch < 1:
-        raise LossError(f"mini-batch size K = {batch} is no integer from 1 on", clause="MO-9")
+def check_integer(value: int, least: int, what: str) -> None:
+    """Refuse what is not an integer from `least` on."""
+    if not isinstance(value, int | np.integer) or value < least:
+        raise LossError(f"{what} = {value} is not an integer from {least} on", clause="MO-9")
 
 
 def multiply(matrix: FloatMatrix, vector: FloatVector) -> FloatVector:
     """matrix @ vector, summed in an order that no thread count changes."""
+    check_point(vector, matrix.shape[1])
     product: FloatVector = (matrix * vector).sum(axis=-1)
     return product

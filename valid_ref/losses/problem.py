@@ -1,13 +1,17 @@
 """The learning problem of a whole network: one loss per agent, and their common constants."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import attrs
 import numpy as np
 
 from valid_ref.lattice import FloatVector, GradientSource
-from valid_ref.losses.loss import FloatMatrix, Loss, LossError, check_batch, multiply
+from valid_ref.losses.loss import FloatMatrix, Loss, LossError, check_integer, multiply
 from valid_ref.losses.quadratic import Noise, Quadratic
+
+
+def _as_tuple(losses: Iterable[Loss]) -> tuple[Loss, ...]:
+    return tuple(losses)
 
 
 @attrs.frozen(eq=False)
@@ -17,14 +21,13 @@ class Problem:
     Implements: MO-9, MO-10.
     """
 
-    losses: tuple[Loss, ...]
+    losses: tuple[Loss, ...] = attrs.field(converter=_as_tuple)
     batch: int = 1
     seed: int = 0
 
     def __attrs_post_init__(self) -> None:
-        check_batch(self.batch)
-        if not isinstance(self.seed, int | np.integer) or self.seed < 0:
-            raise LossError(f"seed {self.seed} is no integer from 0 on", clause="MO-9")
+        check_integer(self.batch, 1, "mini-batch size K")
+        check_integer(self.seed, 0, "seed")
         if len({loss.dimension for loss in self.losses}) != 1:
             dimensions = [loss.dimension for loss in self.losses]
             raise LossError(f"the losses have dimensions {dimensions}", clause="MO-9")
@@ -69,9 +72,9 @@ class Problem:
         gradient = _total_gradient(losses, point)
         for _iteration in range(1000):
             hessian = np.sum([loss.hessian_at(point) for loss in losses], axis=0)
-            direction = np.linalg.solve(hessian, gradient)
+            direction = _newton_direction(hessian, gradient)
             closer = _damped_step(losses, point, gradient, direction)
-            if closer is None:
+            if closer is None or np.linalg.norm(direction) <= 2**-53 * np.linalg.norm(point):
                 return point
             point, gradient = closer
         raise LossError("Newton's method does not come to rest", clause="MO-9")
@@ -88,6 +91,14 @@ class Problem:
 def _total_gradient(losses: Sequence[Loss], point: FloatVector) -> FloatVector:
     total: FloatVector = np.sum([loss.gradient(point) for loss in losses], axis=0)
     return total
+
+
+def _newton_direction(hessian: FloatMatrix, gradient: FloatVector) -> FloatVector:
+    try:
+        direction: FloatVector = np.linalg.solve(hessian, gradient).astype(np.float64, copy=False)
+    except np.linalg.LinAlgError:
+        raise LossError("the Hessian is singular in float64: mu is lost", clause="MO-9") from None
+    return direction
 
 
 def _damped_step(
@@ -110,11 +121,18 @@ def random_quadratics(
     seed: int,
     *,
     condition: float = 4.0,
+    scale: float = 1.0,
     noise: Noise = Noise.NONE,
     spread: float = 0.0,
     batch: int = 1,
 ) -> Problem:
-    """One random quadratic per agent: eigenvalues in [1, condition], centres normal."""
+    """One random quadratic per agent: eigenvalues in [1, condition], centres normal times scale."""
+    for value, least, what in (
+        (agents, 1, "agents"),
+        (dimension, 1, "dimension"),
+        (seed, 0, "seed"),
+    ):
+        check_integer(value, least, what)
     if not 1 <= condition < np.inf:
         raise LossError(f"condition {condition} is not a number from 1 on", clause="MO-10")
     losses: list[Loss] = []
@@ -122,14 +140,14 @@ def random_quadratics(
         generator = np.random.default_rng([seed, agent])
         eigenvalues = generator.uniform(1.0, condition, size=dimension)
         hessian = _randomly_reflected(np.diag(eigenvalues), generator)
-        centre = generator.standard_normal(dimension)
+        centre = scale * generator.standard_normal(dimension)
         losses.append(Quadratic(hessian, centre, noise, spread))
     return Problem(tuple(losses), batch, seed)
 
 
 def _randomly_reflected(matrix: FloatMatrix, generator: np.random.Generator) -> FloatMatrix:
-    """The matrix in a random basis: d reflections R M R, in an order no thread count changes."""
-    for _reflection in range(len(matrix)):
+    """The matrix after up to ten random reflections R M R: dense, and the same on any threads."""
+    for _reflection in range(min(10, len(matrix))):
         normal = generator.standard_normal(len(matrix))
         normal = normal / np.sqrt((normal**2).sum())
         image = multiply(matrix, normal)

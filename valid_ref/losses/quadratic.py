@@ -9,7 +9,7 @@ from valid_ref.lattice import FloatVector
 from valid_ref.losses.loss import (
     FloatMatrix,
     LossError,
-    check_batch,
+    check_integer,
     check_point,
     multiply,
     read_only,
@@ -109,7 +109,7 @@ class Quadratic:
 
     def sample(self, point: FloatVector, batch: int, generator: np.random.Generator) -> FloatVector:
         """H (x - c - mean of K displacements)."""
-        check_batch(batch)
+        check_integer(batch, 1, "mini-batch size K")
         if self.noise is Noise.NONE:
             return self.gradient(point)
         shape = (batch, self.dimension)

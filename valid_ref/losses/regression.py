@@ -7,8 +7,7 @@ from valid_ref.lattice import FloatVector
 from valid_ref.losses.loss import (
     FloatMatrix,
     LossError,
-    check_batch,
-    check_point,
+    check_integer,
     multiply,
     read_only,
 )
@@ -83,7 +82,6 @@ class RidgeLeastSquares:
 
     def value(self, point: FloatVector) -> float:
         """F(x)."""
-        check_point(point, self.dimension)
         errors = multiply(self.features, point) - self.targets
         return float(0.5 * (errors**2).mean() + 0.5 * self.ridge * (point**2).sum())
 
@@ -101,14 +99,13 @@ class RidgeLeastSquares:
 
     def sample(self, point: FloatVector, batch: int, generator: np.random.Generator) -> FloatVector:
         """The average over K data drawn with replacement."""
-        check_batch(batch)
+        check_integer(batch, 1, "mini-batch size K")
         chosen = generator.integers(0, len(self.targets), size=batch)
         return self._average(point, self.features[chosen], self.targets[chosen])
 
     def _average(
         self, point: FloatVector, features: FloatMatrix, targets: FloatVector
     ) -> FloatVector:
-        check_point(point, self.dimension)
         errors = multiply(features, point) - targets
         average: FloatVector = (features * errors[:, np.newaxis]).mean(axis=0) + self.ridge * point
         return average
@@ -156,7 +153,6 @@ class LogisticRegression:
 
     def value(self, point: FloatVector) -> float:
         """F(x)."""
-        check_point(point, self.dimension)
         margins = self.targets * multiply(self.features, point)
         return float(np.logaddexp(0, -margins).mean() + 0.5 * self.ridge * (point**2).sum())
 
@@ -166,7 +162,6 @@ class LogisticRegression:
 
     def hessian_at(self, point: FloatVector) -> FloatMatrix:
         """The average of p (1 - p) a a', plus the ridge."""
-        check_point(point, self.dimension)
         scores = multiply(self.features, point)
         weights = (_logistic(scores) * _logistic(-scores))[:, np.newaxis] / len(self.targets)
         hessian: FloatMatrix = self.features.T @ (weights * self.features)
@@ -174,14 +169,13 @@ class LogisticRegression:
 
     def sample(self, point: FloatVector, batch: int, generator: np.random.Generator) -> FloatVector:
         """The average over K data drawn with replacement."""
-        check_batch(batch)
+        check_integer(batch, 1, "mini-batch size K")
         chosen = generator.integers(0, len(self.targets), size=batch)
         return self._average(point, self.features[chosen], self.targets[chosen])
 
     def _average(
         self, point: FloatVector, features: FloatMatrix, targets: FloatVector
     ) -> FloatVector:
-        check_point(point, self.dimension)
         weights = -targets * _logistic(-targets * multiply(features, point))
         average: FloatVector = (features * weights[:, np.newaxis]).mean(axis=0)
         return average + self.ridge * point

@@ -105,7 +105,7 @@ class ValidatedBroadcast:
             alarms.append(Raised(alarm, self.phase, round_number, sender, about))
 
         for sender in self.graph.neighbours(state.agent):
-            for tag, value in self._entries(inbox.get(sender), sender, object_to):
+            for tag, value in self._entries(inbox.get(sender), sender, held, object_to):
                 if tag in held:
                     if held[tag] != value:
                         object_to(Alarm.DIFFERENT_VALUE, sender, tag)
@@ -125,9 +125,15 @@ class ValidatedBroadcast:
         return self.reading.P01 and round_number == self.graph.agents
 
     def _entries(
-        self, message: Message, sender: int, object_to: Callable[[Alarm, int, object], None]
+        self,
+        message: Message,
+        sender: int,
+        held: Mapping[Tag, object],
+        object_to: Callable[[Alarm, int, object], None],
     ) -> list[tuple[Tag, object]]:
         """The well-formed entries of a message in the public order; the rest are alarms.
+
+        An entry that is the very object held already was checked when it was adopted.
 
         Implements: VB-9, MO-8.
         """
@@ -142,7 +148,7 @@ class ValidatedBroadcast:
             object_to(Alarm.UNKNOWN_TAG, sender, None)
         entries = []
         for tag in sorted(known, key=self.order.__getitem__):
-            if message[tag] is None:
+            if message[tag] is None or message[tag] is held.get(tag):
                 continue
             if self.well_formed(tag, message[tag]):
                 entries.append((tag, message[tag]))

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from valid_ref.alarms import Alarm, Raised
-from valid_ref.lattice import WORD_LIMIT, read_gradient, squared_norm
+from valid_ref.lattice import WORD_LIMIT, squared_norms
 from valid_ref.protocols.broadcast import Tag
-from valid_ref.protocols.local_validate import Transcript
+from valid_ref.protocols.local_validate import ROUNDS_AT_ONCE, Transcript, read_gradients
 from valid_ref.protocols.parameters import ValidParameters, Weighting
 
 PHASE = "GlobalValidate"
@@ -26,16 +26,17 @@ def estimate(parameters: ValidParameters, transcript: Transcript) -> Estimate:
 
     Implements: GV-2, GV-12.
     """
-    gradients = [
-        read_gradient(parameters.lattice, t, message.scaled_gradient)
-        for t, message in enumerate(transcript, start=1)
-    ]
-    norms = [math.isqrt(squared_norm(gradient)) for gradient in gradients]
-    rows = np.stack(gradients)
-    entries: list[int] = []
-    for weighting in parameters.weightings:
-        entries += _weighted_sum(weighting.weights, rows)
-        entries.append(sum(w * norm for w, norm in zip(weighting.weights, norms, strict=True)))
+    d, weightings = parameters.lattice.dimension, parameters.weightings
+    entries = [0] * (len(weightings) * (d + 1))
+    for begin in range(0, len(transcript), ROUNDS_AT_ONCE):
+        messages = transcript[begin : begin + ROUNDS_AT_ONCE]
+        rows = read_gradients(parameters, begin, messages)
+        norms = [math.isqrt(squared) for squared in squared_norms(rows)]
+        for index, weighting in enumerate(weightings):
+            weights = weighting.weights[begin : begin + len(messages)]
+            length = sum(w * norm for w, norm in zip(weights, norms, strict=True))
+            for place, part in enumerate((*_weighted_sum(weights, rows), length)):
+                entries[index * (d + 1) + place] += part
     return tuple(entries)
 
 
@@ -56,7 +57,7 @@ def is_estimate(parameters: ValidParameters, value: object) -> bool:
     Implements: GV-3.
     """
     d, weightings = parameters.lattice.dimension, parameters.weightings
-    if not isinstance(value, tuple) or len(value) != len(weightings) * (d + 1):
+    if type(value) is not tuple or len(value) != len(weightings) * (d + 1):
         return False
     if not all(type(entry) is int for entry in value):
         return False

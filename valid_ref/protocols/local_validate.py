@@ -10,7 +10,7 @@ import numpy as np
 
 from valid_ref.alarms import Alarm, Raised
 from valid_ref.hashing import KeyHashes, combine_rounds, round_polynomials
-from valid_ref.lattice import IntVector, read_gradient, squared_norm
+from valid_ref.lattice import IntVector, squared_norms
 from valid_ref.protocols.broadcast import Tag
 from valid_ref.protocols.learn import LearningMessage, Transcripts
 from valid_ref.protocols.parameters import CheckedKeys, ValidParameters
@@ -36,13 +36,34 @@ def norm_alarms(parameters: ValidParameters, transcripts: Transcripts) -> list[R
     if parameters.bounds is None:
         return raised
     for sender, transcript in transcripts.received.items():
-        for t, message in enumerate(transcript, start=1):
-            gradient = read_gradient(parameters.lattice, t, message.scaled_gradient)
-            if squared_norm(message.model) > parameters.bounds.model_squared[t - 1]:
+        for t, model, gradient in squared_lengths(parameters, transcript):
+            if model > parameters.bounds.model_squared[t - 1]:
                 raised.append(Raised(Alarm.MODEL_NORM, PHASE, t, sender))
-            if squared_norm(gradient) > parameters.bounds.gradient_squared[t - 1]:
+            if gradient > parameters.bounds.gradient_squared[t - 1]:
                 raised.append(Raised(Alarm.GRADIENT_NORM, PHASE, t, sender))
     return raised
+
+
+def squared_lengths(
+    parameters: ValidParameters, transcript: Transcript
+) -> Iterator[tuple[int, int, int]]:
+    """t, |x(t)|^2 and |g(t)|^2 for each round, exactly, in lattice units."""
+    for begin in range(0, len(transcript), ROUNDS_AT_ONCE):
+        messages = transcript[begin : begin + ROUNDS_AT_ONCE]
+        models = squared_norms(np.stack([message.model for message in messages]))
+        gradients = squared_norms(read_gradients(parameters, begin, messages))
+        yield from zip(range(begin + 1, begin + 1 + len(messages)), models, gradients, strict=True)
+
+
+def read_gradients(parameters: ValidParameters, begin: int, messages: Transcript) -> IntVector:
+    """The gradients read off the messages of rounds begin + 1, begin + 2, ..., one per row.
+
+    Implements: AR-8.
+    """
+    steps = parameters.lattice.schedule.gradient[begin : begin + len(messages)]
+    gammas = np.stack([message.scaled_gradient for message in messages])
+    gradients: IntVector = gammas // np.array(steps, dtype=np.int64)[:, np.newaxis]
+    return gradients
 
 
 def is_key(parameters: ValidParameters, value: object) -> bool:
@@ -58,7 +79,7 @@ def is_report(parameters: ValidParameters, value: object) -> bool:
 
     Implements: LV-6.
     """
-    if not isinstance(value, tuple) or len(value) != 4 * parameters.graph.agents:
+    if type(value) is not tuple or len(value) != 4 * parameters.graph.agents:
         return False
     return all(_is_residue(entry, parameters.field.prime) for entry in value)
 

@@ -2,6 +2,7 @@
 
 import enum
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 
 import attrs
@@ -34,7 +35,7 @@ class Weighting:
     """Integer weights w_1..w_T, the W they are divided by, and the two thresholds.
 
     `optimality` bounds |sum_u ghat_u|, `heterogeneity` bounds sum_u lhat_u^2; `origin` says
-    where they come from: "configured" or "certificate".
+    where they come from: "configured", "certificate" or "calibrated".
 
     Implements: GV-1, GV-7.
     """
@@ -47,7 +48,7 @@ class Weighting:
     origin: str = "configured"
 
     def __attrs_post_init__(self) -> None:
-        if not self.weights or min(self.weights) < 0 or not any(self.weights):
+        if not any(self.weights) or not all(type(w) is int and w >= 0 for w in self.weights):
             raise ParameterError(
                 f"weighting {self.name}: weights must be integers >= 0, not all zero", clause="GV-1"
             )
@@ -58,14 +59,23 @@ class Weighting:
 
 
 def exponential_weights(rounds: int, gamma: float, bits: int = 30) -> tuple[int, ...]:
-    """w_t = round(2^m gamma^(T-t)), ties to even; gamma = 0 weighs the last round only.
+    """w_t = round(2^m gamma^(T-t)), exactly, ties to even; gamma = 0 weighs the last round only.
 
     Implements: GV-1.
     """
     if not 0 <= gamma <= 1:
         raise ParameterError(f"gamma = {gamma} is outside 0..1", clause="GV-1")
-    scale = 1 << bits
-    return tuple(round(scale * gamma ** (rounds - t)) for t in range(1, rounds + 1))
+    return tuple(reversed([*_rounded_powers(rounds, Fraction(gamma), bits)]))
+
+
+def _rounded_powers(count: int, factor: Fraction, bits: int) -> Iterator[int]:
+    """round(2^m factor^j) for j = 0, 1, ...: from below with 128 bits to spare, else exactly."""
+    spare = 1 << 128
+    low = spare << bits
+    for j in range(count):
+        nearest, other = (round(Fraction(end, spare)) for end in (low, low + j))
+        yield nearest if nearest == other else round(factor**j * (1 << bits))
+        low = low * factor.numerator // factor.denominator
 
 
 def polynomial_weights(rounds: int, power: int) -> tuple[int, ...]:
@@ -76,6 +86,20 @@ def polynomial_weights(rounds: int, power: int) -> tuple[int, ...]:
     if power < 0:
         raise ParameterError(f"the power c = {power} is negative", clause="GV-1")
     return tuple(t**power for t in range(1, rounds + 1))
+
+
+def printed_weights(rounds: int, gamma: float, bits: int = 30) -> tuple[tuple[int, ...], Fraction]:
+    """The weights as printed (erratum P24): T-1 rounds, and multiplied where one must divide.
+
+    The printed estimate is S sum_i gamma^(T-i-1) g(i) with S = (1-gamma^(T-1))/(1-gamma), which
+    is the weighted sum divided by 2^m / S.
+    """
+    scale = 1 << bits
+    weights = tuple(round(scale * gamma ** (rounds - i - 1)) for i in range(1, rounds))
+    total = Fraction(sum(weights), scale)
+    if total <= 0:
+        raise ParameterError("the printed weights need T >= 2 rounds", clause="GV-1")
+    return (*weights, 0), scale / total
 
 
 def make_weighting(

@@ -99,6 +99,14 @@ def test_a_label_with_an_unknown_clause_is_explained_by_the_others(sound: Path) 
     assert explain(load(sound), "eq:cc4").endswith(CLAUSE)
 
 
+def test_a_label_or_erratum_without_clauses_says_so_or_ends(sound: Path) -> None:
+    text = (sound / "spec/README.md").read_text()
+    (sound / "spec/README.md").write_text(f"{text}| `eq:none` | nothing | |\n")
+    trace = load(sound)
+    assert explain(trace, "eq:none").endswith("  nothing\n\nNo clause restates it.")
+    assert explain(trace, "A01").endswith("*Content:* textual. *Clauses:* none.")
+
+
 def test_an_erratum_is_explained_by_its_section_and_all_that_repair_it(trace: Trace) -> None:
     text = explain(trace, "p04")
     assert text.startswith("P04  erratum  spec/errata.md:4\n  an alarm is lost\n  *Severity:* bug.")

@@ -1,0 +1,296 @@
+"""GlobalValidate: estimates by definition, forms, every check exactly at its threshold."""
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tests.support import (
+    LOOSE,
+    alarms,
+    edited,
+    graphs,
+    network,
+    privates,
+    quietly,
+    reasons,
+    revalued,
+    run,
+    transcripts,
+    weighting,
+)
+from valid_ref.alarms import Alarm, Raised
+from valid_ref.graph_families import complete, cycle, path
+from valid_ref.lattice import WORD_LIMIT
+from valid_ref.protocols.global_validate import estimate, estimate_alarms, is_estimate, statistics
+from valid_ref.protocols.learn import LearningMessage
+from valid_ref.protocols.parameters import (
+    ValidParameters,
+    exponential_weights,
+    make_weighting,
+    polynomial_weights,
+)
+from valid_ref.protocols.valid import ESTIMATES, Private
+from valid_ref.schedule import Precision
+
+PHASE = "GlobalValidate"
+
+
+def by_definition(parameters: ValidParameters, transcript: list[LearningMessage]):
+    """GV-2 in Python integers."""
+    steps, entries = parameters.lattice.schedule.gradient, []
+    rows = [[e // A for e in m.scaled_gradient.tolist()] for A, m in zip(steps, transcript, strict=True)]  # fmt: skip  # noqa: E501
+    for used in parameters.weightings:
+        pairs = list(zip(used.weights, rows, strict=True))
+        entries += [sum(w * g[j] for w, g in pairs) for j in range(len(rows[0]))]
+        entries.append(sum(w * math.isqrt(sum(e * e for e in g)) for w, g in pairs))
+    return tuple(entries)
+
+
+def weights_of(T: int, largest: int) -> st.SearchStrategy[tuple[int, ...]]:
+    entries = st.lists(st.integers(0, largest), min_size=T, max_size=T)
+    return entries.filter(any).map(tuple)
+
+
+@pytest.mark.checks("GV-2", "GV-9", "GV-12", "AR-8", "GV-3")
+@given(st.data(), st.sampled_from((9, 2**20, 2**40, 2**59)), st.sampled_from((9, 2**30, 2**70)))
+def test_estimates_are_those_of_the_definition(data: st.DataObject, size: int, heavy: int) -> None:
+    """Small ones are summed in words, large ones in integers; several weightings in order."""
+    d, T = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 4))
+    many = data.draw(st.lists(weights_of(T, heavy), min_size=1, max_size=3))
+    steps = tuple(data.draw(st.lists(st.integers(1, 9), min_size=T, max_size=T)))
+    used = tuple(weighting(weights) for weights in many)
+    parameters = network(path(2), d=d, T=T, gradient=steps, weightings=used)
+    transcript = data.draw(transcripts(d, T, size))
+    found = estimate(parameters, transcript)
+    assert found == by_definition(parameters, transcript)
+    assert all(type(entry) is int for entry in found)
+    assert is_estimate(parameters, found)
+
+
+@pytest.mark.checks("GV-9")
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("past", [-1, 0, 1, 2**40])
+def test_nothing_wraps_at_the_limit_of_a_word(sign: int, past: int) -> None:
+    """The weighted sum is next to 2^62, then far beyond 2^63."""
+    entries = np.array([[sign * 2**31], [sign * 2**31]])
+    weights = (2**30, 2**30 + past)
+    parameters = network(path(2), d=1, T=2, gradient=(1, 1), weightings=(weighting(weights),))
+    transcript = [LearningMessage(row, row.copy()) for row in entries]
+    total = WORD_LIMIT + past * 2**31
+    assert estimate(parameters, transcript) == (sign * total, total)
+
+
+@pytest.mark.checks("GV-9")
+def test_heavy_weights_scale_the_estimates_exactly() -> None:
+    transcript = [LearningMessage(np.zeros(2, np.int64), np.array(g)) for g in ((7, -9), (-5, 3))]
+    light = network(path(2), T=2, gradient=(2, 3), weightings=(weighting((3, 5)),))
+    heavy = network(path(2), T=2, gradient=(2, 3), weightings=(weighting((3 * 2**90, 5 * 2**90)),))
+    assert estimate(light, transcript) == (3 * 3 - 5 * 2, -3 * 5 + 5, 3 * 5 + 5 * 2)
+    assert estimate(heavy, transcript) == tuple(2**90 * e for e in estimate(light, transcript))
+
+
+@pytest.mark.checks("GV-3", "GV-12")
+def test_the_form_of_an_estimate_to_the_last_unit() -> None:
+    """Two weightings with sums 3 and 70; the bounds of each are its own."""
+    parameters = network(path(2), T=2, weightings=(weighting((1, 2)), weighting((0, 70))))
+    largest = parameters.lattice.gradient_limit
+    length = math.isqrt(2 * largest**2)
+    top = [3 * largest, 3 * largest, 3 * length, 70 * largest, 70 * largest, 70 * length]
+    low = [-3 * largest, -3 * largest, 0, -70 * largest, -70 * largest, 0]
+    assert is_estimate(parameters, tuple(top))
+    assert is_estimate(parameters, tuple(low))
+    for index in range(6):
+        for extreme, step in ((top, 1), (low, -1)):
+            beyond = tuple(e + step * (i == index) for i, e in enumerate(extreme))
+            assert not is_estimate(parameters, beyond)
+    for bad in (tuple(top[:3]), (*top, 0), top, None, (None,) * 6, (True,) * 6, (0.0,) * 6):
+        assert not is_estimate(parameters, bad)
+
+
+def checks_in_words(parameters: ValidParameters, agent: int, estimates, own) -> set[Raised]:
+    """GV-4 to GV-8, sentence by sentence, for d = 1."""
+    graph, found, agreed = parameters.graph, set(), []
+    n = graph.agents
+    for u in range(n):
+        about = [estimates[r, u] for r in graph.neighbours(u) if (r, u) in estimates]
+        if any(a != b for a in about for b in about):
+            found.add(Raised(Alarm.INCONSISTENT_ESTIMATES, PHASE, n, None, u))
+        agreed += about[:1]
+        if u in graph.neighbours(agent) and estimates.get((u, agent), own) != own:
+            found.add(Raised(Alarm.SELF_ESTIMATE_MISMATCH, PHASE, n, u, agent))
+    if len(agreed) < n:
+        return found
+    for i, used in enumerate(parameters.weightings):
+        if abs(sum(e[2 * i] for e in agreed)) > used.optimality:
+            found.add(Raised(Alarm.NOT_OPTIMAL, PHASE, n, None, used.name))
+        if sum(e[2 * i + 1] ** 2 for e in agreed) > used.heterogeneity:
+            found.add(Raised(Alarm.TOO_HETEROGENEOUS, PHASE, n, None, used.name))
+    return found
+
+
+@pytest.mark.checks("GV-4", "GV-5", "GV-6", "GV-8", "GV-12", "MO-7")
+@given(graphs(5), st.data())
+def test_the_checks_are_those_of_the_specification(graph, data: st.DataObject) -> None:
+    n = graph.agents
+    small = st.integers(1, 30)
+    used = tuple(
+        weighting(weights, data.draw(small), data.draw(small)) for weights in ((1, 2), (3, 0))
+    )
+    parameters = network(graph, d=1, T=2, weightings=used)
+    pair = st.tuples(st.integers(-9, 9), st.integers(0, 4))
+    values = st.tuples(pair, pair).map(lambda two: two[0] + two[1])
+    truth = [data.draw(values) for _ in range(n)]
+    estimates = {(v, u): truth[u] for v, u in graph.directed_edges}
+    tags = st.sampled_from(sorted(estimates))
+    for tag in data.draw(st.sets(tags, max_size=2)):
+        estimates[tag] = data.draw(values)
+    for tag in data.draw(st.sets(tags, max_size=2)):
+        del estimates[tag]
+    for agent in range(n):
+        raised = estimate_alarms(parameters, agent, estimates, truth[agent])
+        assert len(raised) == len(set(raised))
+        assert set(raised) == checks_in_words(parameters, agent, estimates, truth[agent])
+
+
+def statistic_alarms(vectors, optimality: int = LOOSE, heterogeneity: int = LOOSE) -> list[Alarm]:
+    """On K2 with d = 2: the alarms over one estimate per agent."""
+    used = (weighting((1,), optimality, heterogeneity),)
+    parameters = network(path(2), T=1, weightings=used)
+    estimates = {(1, 0): vectors[0], (0, 1): vectors[1]}
+    return [r.alarm for r in estimate_alarms(parameters, 0, estimates, vectors[0])]
+
+
+@pytest.mark.checks("GV-5")
+@pytest.mark.parametrize("scale", [1, 2**70])
+def test_optimality_passes_at_the_threshold_and_alarms_below(scale: int) -> None:
+    """The sum of the vectors is (3, 4), of length 5; a long sum of short ones would be 7."""
+    vectors = ((5 * scale, -2 * scale, 0), (-2 * scale, 6 * scale, 0))
+    assert statistic_alarms(vectors, optimality=5 * scale) == []
+    assert statistic_alarms(vectors, optimality=5 * scale - 1) == [Alarm.NOT_OPTIMAL]
+
+
+@pytest.mark.checks("GV-6")
+@pytest.mark.parametrize("scale", [1, 2**70])
+def test_heterogeneity_squares_each_length_and_then_adds(scale: int) -> None:
+    """Lengths 3 and 4: 25, where the square of the sum would be 49."""
+    vectors = ((0, 0, 3 * scale), (0, 0, 4 * scale))
+    assert statistic_alarms(vectors, heterogeneity=25 * scale**2) == []
+    assert statistic_alarms(vectors, heterogeneity=25 * scale**2 - 1) == [Alarm.TOO_HETEROGENEOUS]
+
+
+@pytest.mark.checks("GV-8")
+def test_without_an_estimate_of_somebody_the_statistics_are_skipped() -> None:
+    used = (weighting((1,), 1, 1),)
+    parameters = network(path(3), d=1, T=1, weightings=used)
+    far = dict.fromkeys(path(3).directed_edges, (9, 9))
+    both_alarms = {Alarm.NOT_OPTIMAL, Alarm.TOO_HETEROGENEOUS}
+    assert {r.alarm for r in estimate_alarms(parameters, 0, far, (9, 9))} == both_alarms
+    del far[0, 1]  # agent 2 still reports on 1
+    assert {r.alarm for r in estimate_alarms(parameters, 0, far, (9, 9))} == both_alarms
+    del far[1, 0]  # nobody else reports on 0
+    assert estimate_alarms(parameters, 0, far, (9, 9)) == []
+
+
+@pytest.mark.checks("GV-4", "MO-7")
+@pytest.mark.parametrize("index", range(6))
+def test_a_lie_about_an_estimate_is_seen_by_all_and_by_its_victim(index: int) -> None:
+    used = (weighting((1, 1, 1)), weighting((0, 1, 5)))
+    lie = revalued((3, 0), lambda value: tuple(e + (i == index) for i, e in enumerate(value)))
+    execution = run(network(complete(4), weightings=used), edited(ESTIMATES, lie), byzantine=[3])
+    inconsistent = Raised(Alarm.INCONSISTENT_ESTIMATES, PHASE, 4, None, 0)
+    mine = Raised(Alarm.SELF_ESTIMATE_MISMATCH, PHASE, 4, 3, 0)
+    assert alarms(execution, 0) == [inconsistent, mine]
+    assert alarms(execution, 1) == alarms(execution, 2) == [inconsistent]
+
+
+@pytest.mark.checks("GV-4")
+def test_the_only_reporter_cannot_lie_to_its_victim() -> None:
+    """Path 0-1-2: only 1 reports on 0, so 2 sees nothing and 0 does; with the agreement, all."""
+    lie = revalued((1, 0), lambda value: (0,) * len(value))
+    execution = run(network(path(3)), quietly(edited(ESTIMATES, lie)), byzantine=[1])
+    assert alarms(execution, 0) == [Raised(Alarm.SELF_ESTIMATE_MISMATCH, PHASE, 3, 1, 0)]
+    assert alarms(execution, 2) == []
+    assert execution.honest_valid == (2,)  # 1 cuts the honest agents apart: no Assumption 1
+
+
+@pytest.mark.checks("GV-12", "GV-5", "GV-6", "VA-1")
+@pytest.mark.parametrize("alarmed", [0, 1])
+@pytest.mark.parametrize("test", ["optimality", "heterogeneity"])
+def test_each_weighting_has_its_own_thresholds_in_a_run(alarmed: int, test: str) -> None:
+    """The threshold is what the honest run attains, or one less, in one of two weightings."""
+    many = ((1, 2, 3), (5, 0, 1))
+    loose = network(cycle(4), weightings=tuple(map(weighting, many)))
+    first = run(loose)
+    own = [estimate(loose, first.states[v].memory.fixed_transcripts.own) for v in range(4)]
+    squared, heterogeneity = statistics(loose, alarmed, own)
+    exact = {"optimality": math.isqrt(squared - 1) + 1, "heterogeneity": heterogeneity}[test]
+    for less in (0, 1):
+        used = [weighting(w, **({test: exact - less} if i == alarmed else {})) for i, w in enumerate(many)]  # fmt: skip  # noqa: E501
+        execution = run(network(cycle(4), weightings=tuple(used)))
+        name = {"optimality": Alarm.NOT_OPTIMAL, "heterogeneity": Alarm.TOO_HETEROGENEOUS}[test]
+        expected = [Raised(name, PHASE, 4, None, used[alarmed].name)] if less else []
+        assert all(alarms(execution, v) == expected for v in range(4))
+        assert execution.honest_valid == (() if less else (0, 1, 2, 3))
+
+
+@pytest.mark.checks("GV-11")
+@example(path(2), 0)
+@given(graphs(5), st.integers(0, 2**32))
+def test_the_sum_of_the_gradients_is_the_drift_of_the_models(graph, seed: int) -> None:
+    """Whatever the gradients are: they come from a table that no loss has."""
+    weights = (1, 0, 5, 7)
+    parameters = network(graph, T=4, weightings=(weighting(weights),))
+    execution = run(parameters, private=privates(parameters, seed=seed))
+    assert all(alarms(execution, v) == [] for v in range(graph.agents))
+    own = [execution.states[v].memory.fixed_transcripts.own for v in range(graph.agents)]
+    models = [np.zeros(2, np.int64), *(sum(o[t].model for o in own) for t in range(4))]
+    drift = [Fraction(0)] * 2
+    for t, j in product(range(4), range(2)):
+        moved = int(models[t][j] - models[t + 1][j])
+        assert sum(int(o[t].scaled_gradient[j]) for o in own) == 16 * moved
+        drift[j] += Fraction(weights[t] * 16 * moved, parameters.lattice.schedule.gradient[t])
+    for j in range(2):
+        total = sum(estimate(parameters, o)[j] for o in own)
+        assert abs(total - drift[j]) < graph.agents * sum(weights)
+
+
+@pytest.mark.checks("GV-1", "GV-2", "GV-5", "GV-6", "GV-7", "GV-11")
+@pytest.mark.parametrize(("eps_opt", "threshold"), [(Fraction(3, 4), 108), (Fraction(1, 2), 72)])
+def test_the_worked_example_number_by_number(eps_opt: Fraction, threshold: int) -> None:
+    weights = exponential_weights(2, 0.5, bits=1)
+    level = Fraction(2, 3) + Fraction(1, 4)
+    used = make_weighting("half", weights, 3, 4, optimality=eps_opt, heterogeneity=level)
+    assert (weights, used.total) == ((1, 2), 3)
+    assert (used.optimality, used.heterogeneity) == (threshold, 6336)
+    parameters = network(
+        path(3), d=1, T=2, precision=Precision(4, 2), mixing=(1, 1), gradient=(2, 2), prime=10007,
+        weightings=(used,),
+    )  # fmt: skip
+    centres = {v: Private(lambda _t, point, c=float(v): point - c, v) for v in range(3)}
+    execution = run(parameters, private=centres)
+    own = [execution.states[v].memory.fixed_transcripts.own for v in range(3)]
+    estimates = [estimate(parameters, transcript) for transcript in own]
+    assert estimates == [(4, 4), (-32, 32), (-68, 68)]
+    assert statistics(parameters, 0, estimates) == (96**2, 16 + 1024 + 4624)
+    expected = {Alarm.NOT_OPTIMAL} if threshold == 72 else set()
+    assert all(reasons(execution, v) == expected for v in range(3))
+    assert [sum(int(o[t].model[0]) for o in own) for t in (0, 1)] == [24, 36]
+
+
+@pytest.mark.checks("GV-1")
+def test_weights_of_zero_leave_rounds_out_and_the_last_round_counts() -> None:
+    gammas = [LearningMessage(np.zeros(1, np.int64), np.array([g])) for g in (5, 7, 11)]
+    for weights, expected in (
+        (exponential_weights(3, 0.0, bits=3), 8 * 11),
+        (exponential_weights(3, 1.0, bits=0), 5 + 7 + 11),
+        (polynomial_weights(3, 2), 5 + 4 * 7 + 9 * 11),
+    ):
+        parameters = network(
+            path(2), d=1, T=3, gradient=(1, 1, 1), weightings=(weighting(weights),)
+        )
+        assert estimate(parameters, gammas) == (expected, expected)

@@ -1,0 +1,166 @@
+"""From a scenario to a run: every part is built as it says, and refused where it does not fit."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from valid_ref.adversary.benign import AttackError, Benign
+from valid_ref.errors import ValidRefError
+from valid_ref.guarantees.bounds import BoundsError
+from valid_ref.losses import LogisticRegression, Noise, Quadratic, RidgeLeastSquares
+from valid_ref.scenario import Scenario, parts, prepare
+
+ONE = parts.QuadraticAgent(((2.0,),), (1.0,))
+SMALL = {
+    "graph": parts.Family("path:3"),
+    "loss": parts.Quadratics((ONE, ONE, parts.QuadraticAgent(((1.0,),), (0.0,)))),
+    "rounds": 4,
+}
+
+
+@pytest.mark.checks("LM-9", "VA-6")
+def test_schedules_are_their_formulas() -> None:
+    def steps(part: parts.SchedulePart) -> tuple[list[float], list[float]]:
+        schedule = prepare(Scenario(**SMALL, schedule=part)).parameters.lattice.schedule
+        return (
+            [float(schedule.alpha(t)) for t in range(1, 5)],
+            [float(schedule.eta(t)) for t in range(1, 5)],
+        )
+
+    near = {"rel": 1e-4}
+    assert steps(parts.ConstantSteps(0.25, 0.125)) == ([0.25] * 4, [0.125] * 4)
+    alpha, eta = steps(parts.Paper(0.5, 0.4))
+    assert alpha == pytest.approx([0.5 / (t + 1) for t in range(1, 5)], **near)
+    assert eta == pytest.approx([0.4 / (t + 1) ** 0.5 for t in range(1, 5)], **near)
+    alpha, eta = steps(parts.ExperimentSteps(5, 0.1))
+    assert alpha == pytest.approx([5 / (5 + t) for t in range(1, 5)], **near)
+    alpha, eta = steps(parts.Diminishing())  # mu 1, beta 2, path of 3: l2 = 1, lM = 3
+    assert alpha == pytest.approx([2 / (t + 4) for t in range(1, 5)], **near)
+    assert eta == pytest.approx([5**0.5 / 3 / (t + 4) ** 0.5 for t in range(1, 5)], **near)
+    assert steps(parts.ExplicitSteps((1,) * 4, (2,) * 4))[0] == [2 / 2**20] * 4
+
+
+@pytest.mark.checks("GV-1", "GV-7", "GV-12")
+def test_weightings_thresholds_and_their_origin() -> None:
+    checks = (
+        parts.Check("c", parts.Polynomial(2), parts.ConfiguredThresholds(0.5, 2.0)),
+        parts.Check("d", parts.Exponential(0.5, 4), parts.CertifiedThresholds()),
+        parts.Check("e", parts.Polynomial(0), parts.CalibratedThresholds()),
+    )
+    prepared = prepare(Scenario(**SMALL, checks=checks, delta=1.0))
+    c, d, e = prepared.parameters.weightings
+    assert c.weights == (1, 4, 9, 16)
+    assert c.optimality == 3 * 30 * 2**28 // 2
+    assert c.heterogeneity == 3 * 30**2 * 4**28 * 2
+    assert d.weights == (2, 4, 8, 16)
+    assert [w.origin for w in (c, d, e)] == ["configured", "certificate", "calibrated"]
+    assert prepared.notes[0] == "check c: configured thresholds, not certified"
+    assert any("too small for its certificate" in note for note in prepared.notes)
+
+
+@pytest.mark.checks("GU-9")
+def test_calibration_is_a_factor_above_the_honest_statistics() -> None:
+    from valid_ref.scenario.calibrate import honest_statistics
+
+    prepared = prepare(Scenario(**SMALL))
+    [weighting] = prepared.parameters.weightings
+    seen = honest_statistics(prepared.parameters, prepared.problem, 0)
+    unit = float(weighting.total) * 2.0**28
+    assert weighting.optimality / (3 * unit) == pytest.approx(1.1 * seen[0], rel=1e-9)
+    assert weighting.heterogeneity / (3 * unit**2) == pytest.approx(1.1 * seen[1], rel=1e-9)
+
+
+@pytest.mark.checks("GU-9")
+def test_noisy_calibration_uses_other_mini_batches() -> None:
+    noisy = parts.RandomQuadratics(2, noise=Noise.SIGNS, spread=0.5)
+    scenario = Scenario(graph=parts.Family("path:3"), loss=noisy, rounds=4)
+    one = parts.Check("x", parts.Polynomial(), parts.CalibratedThresholds(1, 1.0))
+    five = parts.Check("x", parts.Polynomial(), parts.CalibratedThresholds(5, 1.0))
+    import attrs
+
+    [first] = prepare(attrs.evolve(scenario, checks=(one,))).parameters.weightings
+    [more] = prepare(attrs.evolve(scenario, checks=(five,))).parameters.weightings
+    assert more.optimality > first.optimality or more.heterogeneity > first.heterogeneity
+
+
+@pytest.mark.checks("MO-9")
+def test_losses_are_built_as_named() -> None:
+    data = parts.DataAgent(((1.0, 0.0), (0.0, 1.0)), (1.0, -1.0))
+    graph = parts.Family("path:3")
+
+    def first_loss(part: parts.LossPart):
+        return prepare(Scenario(graph=graph, loss=part, rounds=2)).problem.losses[0]
+
+    assert isinstance(first_loss(SMALL["loss"]), Quadratic)
+    assert isinstance(first_loss(parts.Ridge((data,) * 3, 0.5)), RidgeLeastSquares)
+    assert isinstance(first_loss(parts.Logistic((data,) * 3, 0.5)), LogisticRegression)
+    assert first_loss(parts.RandomRidge(4, 7)).features.shape == (7, 4)
+    targets = first_loss(parts.RandomLogistic(4, 30)).targets
+    assert set(targets.tolist()) == {-1.0, 1.0}
+
+
+@pytest.mark.checks("LV-3", "VA-8")
+def test_keys_come_from_the_seed_or_from_the_scenario() -> None:
+    drawn = [prepare(Scenario(**SMALL, seed=seed)).private[0].key for seed in (0, 0, 1)]
+    assert drawn[0] == drawn[1] != drawn[2]
+    named = prepare(Scenario(**SMALL, keys=(5, 6, 7))).private
+    assert [named[v].key for v in range(3)] == [5, 6, 7]
+
+
+@pytest.mark.checks("LM-1", "LV-3", "AD-6", "HA-1", "GU-8", "MO-9", "GV-12")
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"graph": parts.Edges(3, ((0, 1),))}, "disconnected"),
+        ({"start": (1.0, 2.0)}, "start has 2 entries"),
+        ({"start": (1e9,)}, "beyond"),
+        ({"keys": (1, 2)}, "2 keys for 3 agents"),
+        ({"keys": (1, 2, -3)}, "key -3 is not in"),
+        ({"prime": 15}, "15 is not a prime"),
+        ({"prime": 3}, "leave no room"),
+        ({"prime": 3, "without": ("P20",)}, "not larger than the hashed length"),
+        ({"loss": parts.Quadratics((ONE,))}, "1 losses for 3 agents"),
+        ({"loss": parts.RandomRidge(0, 3)}, "below 1"),
+        ({"batch": 0}, "K = 0 is not an integer from 1 on"),
+        ({"schedule": parts.ExplicitSteps((1,), (1,))}, "1 steps for 4 rounds"),
+        ({"schedule": parts.ConstantSteps(0.1, 0.9)}, "above 1, so mixing is no convex"),
+        ({"bounds": parts.DerivedBounds(0.001)}, "below the losses' F0"),
+        ({"checks": (parts.Check(), parts.Check())}, "two checks have the same name"),
+        ({"byzantine": (7,)}, "7"),
+        ({"byzantine": (1,), "attack": Benign(), "delta": 0.0}, "more heterogeneous than delta"),
+    ],
+)
+def test_what_does_not_fit_is_refused(changes: dict, words: str) -> None:
+    with pytest.raises(ValidRefError) as caught:
+        prepare(Scenario(**(SMALL | changes)))
+    assert words in str(caught.value)
+
+
+@pytest.mark.checks("GU-8")
+def test_unbounded_data_needs_configured_bounds() -> None:
+    gaussian = parts.RandomQuadratics(2, noise=Noise.GAUSSIAN, spread=0.1)
+    scenario = {"graph": parts.Family("path:3"), "loss": gaussian, "rounds": 3}
+    with pytest.raises(BoundsError, match="must be configured"):
+        prepare(Scenario(**scenario))
+    bounds = parts.ConfiguredBounds(10.0, 50.0)
+    found = prepare(Scenario(**scenario, bounds=bounds)).parameters.bounds
+    assert found is not None
+    assert found.model_squared == ((10 * 2**28) ** 2,) * 3
+    assert prepare(Scenario(**scenario, bounds=parts.NoBounds())).parameters.bounds is None
+
+
+@pytest.mark.checks("AD-5", "AD-6", "AD-8")
+def test_a_hidden_agent_is_noted_and_turns_no_guarantee_on() -> None:
+    hidden = Scenario(
+        **SMALL, byzantine=(0, 1)
+    )  # 0 - 1 - 2: agent 0 has only a Byzantine neighbour
+    assert any("no guarantee applies" in note for note in prepare(hidden).notes)
+    printed = Scenario(**SMALL, byzantine=(0, 1), without=("P06",))
+    assert not any("no guarantee" in note for note in prepare(printed).notes)
+
+
+def test_an_attack_that_cannot_be_built_says_so() -> None:
+    assert issubclass(AttackError, ValidRefError)
+    assert Fraction(1, 2) == Benign().fraction
+    assert np.isfinite(prepare(Scenario(**SMALL)).eps_success)

@@ -1,0 +1,164 @@
+"""Scenario documents: strict reading, round trip, and a schema that says the same."""
+
+import copy
+import json
+from typing import Any
+
+import attrs
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from valid_ref.adversary.benign import Benign
+from valid_ref.scenario import (
+    Scenario,
+    load_scenario,
+    parts,
+    scenario_as_json,
+    scenario_from_json,
+    scenario_schema,
+    scenario_text,
+)
+from valid_ref.scenario.document import DocumentError
+from valid_ref.scenario.shorthand import parse_integers, parse_part
+
+SCENARIOS = [
+    Scenario(),
+    Scenario(
+        graph=parts.Edges(3, ((0, 1), (1, 2))),
+        loss=parts.Quadratics(
+            tuple(parts.QuadraticAgent(((1.0,),), (float(c),)) for c in range(3))
+        ),
+        schedule=parts.ExplicitSteps((1, 2), (3, 4)),
+        rounds=2,
+        start=(0.5,),
+        keys=(1, 2, 3),
+        bounds=parts.ConfiguredBounds(9.0, 9.0),
+        checks=(
+            parts.Check("a", parts.Exponential(0.9), parts.ConfiguredThresholds(1.0, 2.0)),
+            parts.Check("b", parts.Polynomial(2), parts.CertifiedThresholds(0.1)),
+        ),
+        delta=1.0,
+        eps_success=0.1,
+        without=("P07", "P14"),
+        byzantine=(2,),
+        attack=Benign(0.25),
+    ),
+    Scenario(
+        loss=parts.Ridge((parts.DataAgent(((1.0, 2.0),), (1.0,)),), 0.5),
+        schedule=parts.ConstantSteps(0.1, 0.1),
+        bounds=parts.NoBounds(),
+        checks=(),
+    ),
+]
+
+
+@pytest.mark.checks("VA-6")
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_a_scenario_survives_its_document(scenario: Scenario) -> None:
+    text = scenario_text(scenario)
+    assert scenario_from_json(text) == scenario
+    jsonschema.validate(json.loads(text), scenario_schema())
+
+
+def paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    children = (
+        value.items() if isinstance(value, dict)
+        else enumerate(value) if isinstance(value, list) else ()
+    )  # fmt: skip
+    return [path, *(p for key, child in children for p in paths(child, (*path, key)))]
+
+
+def replaced(document: Any, path: tuple[Any, ...], value: Any) -> Any:
+    if not path:
+        return value
+    changed = copy.deepcopy(document)
+    place = changed
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    return changed
+
+
+@pytest.mark.checks("VA-6")
+@given(st.data())
+def test_reader_and_schema_refuse_the_same_documents(data: st.DataObject) -> None:
+    """Whatever the reader takes the schema takes; what only the reader refuses is a value rule."""
+    document = scenario_as_json(data.draw(st.sampled_from(SCENARIOS)))
+    path = data.draw(st.sampled_from(paths(document)))
+    junk = st.one_of(
+        st.none(), st.booleans(), st.integers(-3, 3), st.floats(allow_nan=False, width=16),
+        st.text(max_size=3), st.lists(st.integers(0, 2), max_size=2), st.just({"kind": "paper"}),
+    )  # fmt: skip
+    changed = replaced(document, path, data.draw(junk))
+    valid = jsonschema.Draft202012Validator(scenario_schema()).is_valid(changed)
+    try:
+        scenario_from_json(json.dumps(changed))
+    except DocumentError as error:
+        refused_for_form = error.clause == "VA-6" and ": " in error.message
+        if valid:  # an integral float is an integer for the schema, or a rule on values speaks
+            assert not refused_for_form or "expected" in error.message or "format" in str(error)
+    else:
+        assert valid
+
+
+@pytest.mark.checks("VA-6")
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "$: not JSON"),
+        ('{"seed": NaN}', "$: NaN is not a JSON number"),
+        ('{"seed": 1, "seed": 2}', "the key 'seed' stands twice"),
+        ("[" * 100_000, "nested too deeply"),
+        ("[]", "$: expected an object"),
+        ('{"sed": 1}', "$.sed: unknown field; did you mean 'seed'?"),
+        ('{"seed": 1.5}', "$.seed: expected an integer, found 1.5"),
+        ('{"seed": true}', "$.seed: expected an integer, found true"),
+        ('{"seed": -1}', "seed -1 is negative"),
+        ('{"delta": 1e999}', "$.delta: expected a finite number"),
+        ('{"graph": {"kind": "famly"}}', "$.graph.kind: \"famly\" is not one of edges, family"),
+        ('{"graph": 3}', "$.graph: expected an object, found 3"),
+        ('{"graph": {"kind": "edges", "agents": 2}}', "$.graph.edges: missing"),
+        ('{"graph": {"kind": "edges", "agents": 2, "edges": [[0]]}}',
+         "$.graph.edges[0]: expected an array of 2"),
+        ('{"graph": {"kind": "edges", "agents": 2, "edges": [[0, "x"]]}}',
+         "$.graph.edges[0][1]: expected an integer"),
+        ('{"loss": {"kind": "random-quadratic", "noise": "loud"}}',
+         "$.loss.noise: expected one of 'none', 'signs', 'gaussian'"),
+        ('{"checks": [{"weights": {"kind": "exponential", "gamma": 2}}]}', "$.checks[0].weights"),
+        ('{"without": ["P99"]}', "no switch P99"),
+        ('{"attack": {"kind": "benign"}}', "an attack needs Byzantine agents"),
+        ('{"format": "other"}', "format 'other'"),
+    ],
+)  # fmt: skip
+def test_wrong_documents_are_refused_with_the_path(text: str, words: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        scenario_from_json(text)
+    assert words in str(caught.value)
+
+
+def test_files_that_cannot_be_read_are_refused(tmp_path) -> None:
+    with pytest.raises(DocumentError, match="cannot read"):
+        load_scenario(tmp_path / "missing.json")
+    (tmp_path / "binary.json").write_bytes(b"\xff\xfe")
+    with pytest.raises(DocumentError, match="cannot read"):
+        load_scenario(tmp_path / "binary.json")
+    (tmp_path / "good.json").write_text(scenario_text(SCENARIOS[1]))
+    assert load_scenario(tmp_path / "good.json") == SCENARIOS[1]
+
+
+def test_shorthand_on_the_command_line() -> None:
+    assert parse_part(
+        parts.LossPart, "random-quadratic:dimension=3,noise=signs,spread=0.5", "x"
+    ) == (parts.RandomQuadratics(3, noise=parts.Noise.SIGNS, spread=0.5))
+    assert parse_integers("3, -1,") == (3, -1)
+    with pytest.raises(DocumentError, match=r"x\.dimensio: unknown field; did you mean"):
+        parse_part(parts.LossPart, "random-quadratic:dimensio=3", "x")
+    with pytest.raises(DocumentError, match=r"\[1\]: expected an integer"):
+        parse_integers("1,b")
+
+
+def test_every_default_is_written_out() -> None:
+    document = scenario_as_json(Scenario())
+    assert set(document) == {field.name for field in attrs.fields(Scenario)}

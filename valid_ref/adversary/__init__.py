@@ -1,0 +1,1 @@
+"""Adversaries: what Byzantine agents do instead of what they should."""

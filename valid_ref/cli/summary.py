@@ -1,0 +1,92 @@
+"""A finished run in words and tables."""
+
+from rich.console import Console
+from rich.table import Table
+
+from valid_ref.front import Run
+from valid_ref.guarantees.admissible import distance_to_admissible
+from valid_ref.guarantees.outcome import final_models
+
+MEANING = {
+    "a": "nobody is Byzantine; everybody is valid and near the optimum",
+    "b": "the valid honest agents are near one admissible model",
+    "c": "every honest agent has an alarm",
+    "failed": "none of the outcomes a, b, c",
+}
+
+
+def summary(finished: Run, console: Console) -> None:
+    """Agents, outcome, costs, notes."""
+    execution, parameters = finished.execution, finished.execution.parameters
+    graph, lattice = parameters.graph, parameters.lattice
+    console.print(
+        f"Valid: {graph.agents} agents, {graph.edge_count} edges, d = {lattice.dimension}, "
+        f"T = {lattice.schedule.rounds}, p = {parameters.field.prime}, "
+        f"{len(execution.rounds)} rounds in all"
+    )
+    if parameters.reading.turned_off:
+        console.print(f"repairs turned off: {', '.join(parameters.reading.turned_off)}")
+    console.print(_agents(finished))
+    judgement = finished.judgement
+    console.print(f"outcome {finished.outcome}: {MEANING[finished.outcome]}")
+    if judgement.squared_distance is not None:
+        what = "the admissible set" if execution.byzantine else "the optimum"
+        console.print(
+            f"  mean squared distance to {what} {judgement.squared_distance:.3e} "
+            f"(eps_success {finished.prepared.eps_success:.3e}), "
+            f"consensus error {judgement.consensus_error:.3e}"
+        )
+    if judgement.strong is not None and judgement.relaxed is not None:
+        console.print(
+            f"  admissible for all honest agents: {judgement.strong.value}; "
+            f"in the relaxed set: {judgement.relaxed.value}"
+        )
+    console.print(_costs(finished))
+    for note in finished.prepared.notes:
+        console.print(f"note: {note}")
+
+
+def _agents(finished: Run) -> Table:
+    execution = finished.execution
+    wanted = "to A(H)" if execution.byzantine else "to optimum"
+    table = Table("agent", "role", "verdict", "alarms", "first alarm", wanted, box=None)
+    for agent, state in sorted(execution.states.items()):
+        byzantine, alarms = agent in execution.byzantine, state.memory.alarms
+        table.add_row(
+            str(agent),
+            "Byzantine" if byzantine else "honest",
+            "-" if byzantine else "invalid" if state.memory.invalid else "valid",
+            str(len(alarms)),
+            str(alarms[0]) if alarms else "",
+            "" if byzantine else _distance(finished, agent),
+        )
+    return table
+
+
+def _distance(finished: Run, agent: int) -> str:
+    models = final_models(finished.execution, (agent,))
+    if not models:
+        return ""
+    problem = finished.prepared.problem
+    if not finished.execution.byzantine:
+        offset = models[0] - problem.minimiser()
+        return f"{float((offset**2).sum()) ** 0.5:.3e}"
+    found = distance_to_admissible(
+        problem, finished.execution.honest, finished.prepared.delta, models[0]
+    )
+    return f"{'' if found.exact else '<= '}{found.value:.3e}"
+
+
+def _costs(finished: Run) -> Table:
+    table = Table("phase", "rounds", "messages/agent", "scalars/agent", "scalars in all", box=None)
+    for phase, costs in finished.execution.costs().items():
+        n = len(costs)
+        scalars = sum(cost.scalars for cost in costs)
+        table.add_row(
+            phase,
+            str(costs[0].rounds),
+            f"{sum(cost.messages for cost in costs) / n:.1f}",
+            f"{scalars / n:.1f}",
+            str(scalars),
+        )
+    return table

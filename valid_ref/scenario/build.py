@@ -1,0 +1,185 @@
+"""From a scenario to what a run needs: parameters, losses, private inputs, the adversary."""
+
+from collections.abc import Mapping
+
+import attrs
+import numpy as np
+
+from valid_ref.adversary.attack import Deviation, Setting
+from valid_ref.graph import AgentGraph, assumption_1, assumption_1_plus
+from valid_ref.graph_families import parse_family
+from valid_ref.guarantees.bounds import (
+    GivenConstants,
+    configured_bounds,
+    derive_bounds,
+    range_conflicts,
+)
+from valid_ref.guarantees.heterogeneity import heterogeneity
+from valid_ref.hashing import PrimeField
+from valid_ref.lattice import IntVector, LatticeParameters, default_limits, squared_norm, to_lattice
+from valid_ref.losses import Problem
+from valid_ref.machine import Adversary
+from valid_ref.protocols.parameters import (
+    Bounds,
+    ParameterError,
+    ValidParameters,
+)
+from valid_ref.protocols.valid import Private
+from valid_ref.scenario.build_loss import build_problem
+from valid_ref.scenario.build_schedule import build_schedule
+from valid_ref.scenario.build_weighting import build_weightings
+from valid_ref.scenario.parts import ConfiguredBounds, Edges, NoBounds
+from valid_ref.scenario.scenario import Scenario
+from valid_ref.schedule import Schedule
+
+
+@attrs.frozen
+class Prepared:
+    """A scenario made ready: everything that `execute` and the oracle of outcomes take.
+
+    `notes` are what the parameters had to say when they were made (GV-7, AD-6).
+    """
+
+    parameters: ValidParameters
+    problem: Problem
+    private: Mapping[int, Private]
+    byzantine: frozenset[int]
+    adversary: Adversary
+    delta: float
+    eps_success: float
+    notes: tuple[str, ...]
+
+
+def prepare(scenario: Scenario) -> Prepared:
+    """Build all that a scenario describes; refuse what does not fit together.
+
+    Implements: VA-6.
+    """
+    field, graph = PrimeField(scenario.prime), build_graph(scenario)
+    problem = build_problem(scenario, graph.agents)
+    schedule = build_schedule(scenario, graph, problem)
+    lattice = default_limits(
+        problem.dimension, schedule, graph.max_degree, scenario.prime,
+        enforce_field_range=scenario.reading.P20,
+    )  # fmt: skip
+    start = _start_model(scenario, problem, lattice)
+    delta = heterogeneity(problem) if scenario.delta is None else scenario.delta
+    bounds, notes = _bounds(scenario, problem, schedule, lattice, start)
+    parameters = ValidParameters(
+        graph, lattice, start, field, bounds, (),
+        scenario.keys_checked, scenario.reading,
+    )  # fmt: skip
+    weightings, said = build_weightings(scenario, parameters, problem, delta)
+    parameters = attrs.evolve(parameters, weightings=weightings)
+    notes += said
+    byzantine, said = _byzantine(scenario, graph)
+    setting = Setting(parameters, problem, byzantine, delta, scenario.seed)
+    deviation = Deviation() if scenario.attack is None else scenario.attack.build(setting)
+    return Prepared(
+        parameters,
+        problem,
+        _private(scenario, problem, deviation),
+        byzantine,
+        deviation.adversary,
+        delta,
+        _success(scenario, problem),
+        notes + said,
+    )
+
+
+def build_graph(scenario: Scenario) -> AgentGraph:
+    """The graph of a scenario."""
+    if isinstance(scenario.graph, Edges):
+        return AgentGraph.from_edges(scenario.graph.agents, scenario.graph.edges)
+    return parse_family(scenario.graph.name)
+
+
+def _start_model(scenario: Scenario, problem: Problem, lattice: LatticeParameters) -> IntVector:
+    """x_0 on the lattice.
+
+    Implements: LM-1.
+    """
+    if scenario.start is None:
+        return np.zeros(problem.dimension, dtype=np.int64)
+    if len(scenario.start) != problem.dimension:
+        raise ParameterError(
+            f"start has {len(scenario.start)} entries, the losses have dimension "
+            f"{problem.dimension}",
+            clause="LM-1",
+        )
+    return to_lattice(scenario.start, lattice.precision, lattice.model_limit)
+
+
+def _bounds(
+    scenario: Scenario,
+    problem: Problem,
+    schedule: Schedule,
+    lattice: LatticeParameters,
+    start: IntVector,
+) -> tuple[Bounds | None, tuple[str, ...]]:
+    """B_t and C_t, and where they conflict with the range rule.
+
+    Implements: LV-2, GU-8.
+    """
+    part = scenario.bounds
+    if isinstance(part, NoBounds):
+        return None, ("no norm checks: LV-2 is turned off by the scenario",)
+    squared = squared_norm(start)
+    if isinstance(part, ConfiguredBounds):
+        found = configured_bounds(part.model, part.gradient, scenario.rounds, lattice.precision)
+    else:
+        F0 = problem.loss_at_zero if part.loss_at_zero is None else part.loss_at_zero
+        if problem.loss_at_zero > F0:
+            raise ParameterError(
+                f"bounds.loss_at_zero = {F0} is below the losses' F0 = {problem.loss_at_zero}",
+                clause="MO-10",
+            )
+        constants = GivenConstants(
+            problem.dimension, problem.strong_convexity, problem.smoothness, F0
+        )
+        found = derive_bounds(constants, schedule, lattice.max_degree, start_squared=squared)
+    conflicts = range_conflicts(found, lattice, squared)
+    return found, tuple(f"norm bounds beyond the range rule: {c}" for c in conflicts[:1])
+
+
+def _byzantine(scenario: Scenario, graph: AgentGraph) -> tuple[frozenset[int], tuple[str, ...]]:
+    """B; where Assumption 1+ fails the run goes on, but nothing is promised.
+
+    Implements: AD-5, AD-6.
+    """
+    byzantine = frozenset(scenario.byzantine)
+    demanded = assumption_1_plus if scenario.reading.P06 else assumption_1
+    report = demanded(graph, byzantine)
+    return byzantine, () if report.holds else (f"no guarantee applies: {report.reason}",)
+
+
+def _private(scenario: Scenario, problem: Problem, deviation: Deviation) -> Mapping[int, Private]:
+    """Gradients and keys; keys are drawn from the seed unless the scenario names them.
+
+    Implements: LV-3.
+    """
+    agents = range(len(problem.losses))
+    if scenario.keys is not None and len(scenario.keys) != len(agents):
+        raise ParameterError(f"{len(scenario.keys)} keys for {len(agents)} agents", clause="LV-3")
+    private = {}
+    for agent in agents:
+        source = deviation.gradient_sources.get(agent, problem.gradient_source(agent))
+        if scenario.keys is None:
+            generator = np.random.default_rng([scenario.seed, agent, 0, 1])
+            key = int(generator.integers(0, scenario.prime))
+        else:
+            key = scenario.keys[agent]
+        PrimeField(scenario.prime).check_key(key)
+        private[agent] = Private(source, key)
+    return private
+
+
+def _success(scenario: Scenario, problem: Problem) -> float:
+    """eps_success: as given, or a tenth of what agents had at the start, or would have alone."""
+    if scenario.eps_success is not None:
+        return scenario.eps_success
+    optimum = problem.minimiser()
+    start = np.zeros(problem.dimension) if scenario.start is None else np.array(scenario.start)
+    alone = [problem.minimiser((agent,)) for agent in range(len(problem.losses))]
+    apart = float(np.mean([np.sum((minimiser - optimum) ** 2) for minimiser in alone]))
+    return max(float(np.sum((start - optimum) ** 2)), apart) / 10

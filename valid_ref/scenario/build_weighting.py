@@ -1,0 +1,125 @@
+"""The weightings of a scenario: weights, thresholds, and where the thresholds come from."""
+
+import math
+from fractions import Fraction
+
+import attrs
+
+from valid_ref.guarantees.thresholds import Level, Thresholds, calibrate
+from valid_ref.lattice import squared_norm
+from valid_ref.losses import Problem
+from valid_ref.protocols.parameters import (
+    ParameterError,
+    ValidParameters,
+    Weighting,
+    exponential_weights,
+    make_weighting,
+    polynomial_weights,
+    printed_weights,
+)
+from valid_ref.scenario.calibrate import rehearse
+from valid_ref.scenario.parts import (
+    CalibratedThresholds,
+    CertifiedThresholds,
+    Check,
+    ConfiguredThresholds,
+    Exponential,
+)
+from valid_ref.scenario.scenario import Scenario
+
+PROVISIONAL = 1.0
+"""Thresholds of a weighting that is still being calibrated; no run ever sees it."""
+
+
+def build_weightings(
+    scenario: Scenario, parameters: ValidParameters, problem: Problem, delta: float
+) -> tuple[tuple[Weighting, ...], tuple[str, ...]]:
+    """All weightings, and what is to be said about their thresholds.
+
+    Implements: GV-1, GV-7, GV-12.
+    """
+    if not scenario.checks:
+        return (), ("no global checks: GV-5 and GV-6 are turned off by the scenario",)
+    if len({check.name for check in scenario.checks}) < len(scenario.checks):
+        raise ParameterError("two checks have the same name", clause="GV-12")
+    found = [_weighting(scenario, parameters, problem, delta, check) for check in scenario.checks]
+    return tuple(w for w, _notes in found), tuple(note for _w, notes in found for note in notes)
+
+
+def _weighting(
+    scenario: Scenario, parameters: ValidParameters, problem: Problem, delta: float, check: Check
+) -> tuple[Weighting, tuple[str, ...]]:
+    repaired = _weights(scenario.rounds, check)
+    provisional = _make(check, parameters, repaired, (PROVISIONAL, PROVISIONAL), "provisional")
+    trial = attrs.evolve(parameters, weightings=(provisional,))
+    thresholds, origin, notes = _thresholds(trial, problem, delta, check)
+    weights: tuple[int, ...] = repaired
+    total: Fraction | None = None
+    if not scenario.reading.P24 and isinstance(check.weights, Exponential):
+        weights, total = printed_weights(scenario.rounds, check.weights.gamma, check.weights.bits)
+    return _make(check, parameters, weights, thresholds, origin, total), notes
+
+
+def _weights(rounds: int, check: Check) -> tuple[int, ...]:
+    if isinstance(check.weights, Exponential):
+        return exponential_weights(rounds, check.weights.gamma, check.weights.bits)
+    return polynomial_weights(rounds, check.weights.power)
+
+
+def _make(
+    check: Check,
+    parameters: ValidParameters,
+    weights: tuple[int, ...],
+    thresholds: tuple[float, float],
+    origin: str,
+    total: Fraction | None = None,
+) -> Weighting:
+    return make_weighting(
+        check.name,
+        weights,
+        parameters.graph.agents,
+        parameters.lattice.precision.fraction_bits,
+        optimality=thresholds[0],
+        heterogeneity=thresholds[1],
+        total=total,
+        origin=origin,
+    )
+
+
+def _thresholds(
+    trial: ValidParameters, problem: Problem, delta: float, check: Check
+) -> tuple[tuple[float, float], str, tuple[str, ...]]:
+    """eps_opt, delta + eps_het, their origin, and what is to be said about them.
+
+    Implements: GV-7, GU-9.
+    """
+    match check.thresholds:
+        case ConfiguredThresholds(optimality=optimality, heterogeneity=heterogeneity):
+            note = f"check {check.name}: configured thresholds, not certified"
+            return (optimality, heterogeneity), "configured", (note,)
+        case CalibratedThresholds() as part:
+            found = rehearse(trial, problem, 0, part)
+            return (found.optimality, found.heterogeneity), "calibrated", ()
+        case CertifiedThresholds() as part:
+            certified = _certified(trial, problem, delta, part)
+            notes = tuple(
+                f"check {check.name}: nothing within the norm bounds fails the {test} test; T is "
+                "too small for its certificate"
+                for test in certified.vacuous
+            )
+            return (certified.optimality, certified.heterogeneity), "certificate", notes
+
+
+def _certified(
+    trial: ValidParameters, problem: Problem, delta: float, part: CertifiedThresholds
+) -> Thresholds:
+    unit = 2.0**-trial.lattice.precision.fraction_bits
+    level = Level(
+        part.theta,
+        delta,
+        start_norm=math.sqrt(squared_norm(trial.start_model)) * unit,
+        start_radius=part.start_radius,
+        radius=part.model_radius,
+    )
+    weights = trial.weightings[0].weights
+    return calibrate(problem, trial.graph, trial.lattice.schedule, weights, level)

@@ -1,0 +1,211 @@
+"""JSON documents and frozen classes: one description gives reading, writing and the schema.
+
+A class is read from an object with exactly its fields; a union of classes is told apart by the
+field "kind". Every refusal names the JSON path.
+"""
+
+import difflib
+import enum
+import json
+import math
+import types
+from collections.abc import Mapping
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import attrs
+
+from valid_ref.errors import ValidRefError
+
+Json = Any
+
+
+class DocumentError(ValidRefError):
+    """A document that is not of the form demanded; the message begins with the JSON path."""
+
+
+def read_json(text: str) -> Json:
+    """Parse JSON strictly: no duplicate keys, no NaN, no infinity.
+
+    Implements: VA-6.
+    """
+
+    def pairs(items: list[tuple[str, Json]]) -> dict[str, Json]:
+        found: dict[str, Json] = {}
+        for key, value in items:
+            if key in found:
+                raise DocumentError(f"$: the key {key!r} stands twice in an object", clause="VA-6")
+            found[key] = value
+        return found
+
+    def constant(name: str) -> Json:
+        raise DocumentError(f"$: {name} is not a JSON number", clause="VA-6")
+
+    try:
+        return json.loads(text, object_pairs_hook=pairs, parse_constant=constant)
+    except json.JSONDecodeError as error:
+        raise DocumentError(
+            f"$: not JSON: {error.msg} at line {error.lineno}, column {error.colno}", clause="VA-6"
+        ) from None
+    except RecursionError:
+        raise DocumentError("$: nested too deeply", clause="VA-6") from None
+
+
+def structure(kind: Any, value: Json, path: str = "$") -> Any:
+    """A value of the given type from parsed JSON.
+
+    Implements: VA-6.
+    """
+    origin = get_origin(kind)
+    if origin in {Union, types.UnionType}:
+        return _structure_union(get_args(kind), value, path)
+    if origin is tuple:
+        return _structure_tuple(get_args(kind), value, path)
+    if isinstance(kind, type) and attrs.has(kind):
+        return _structure_class(kind, value, path)
+    if isinstance(kind, type) and issubclass(kind, enum.Enum):
+        choices = [member.value for member in kind]
+        if value not in choices:
+            raise _wrong(path, f"one of {', '.join(map(repr, choices))}", value)
+        return kind(value)
+    return _structure_scalar(kind, value, path)
+
+
+def _structure_scalar(kind: Any, value: Json, path: str) -> Any:
+    if kind is float and type(value) in {int, float}:
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
+            raise _wrong(path, "a finite number", value)
+        return number
+    if kind in {int, bool, str} and type(value) is kind:
+        return value
+    names = {float: "a number", int: "an integer", bool: "true or false", str: "a string"}
+    raise _wrong(path, names.get(kind, str(kind)), value)
+
+
+def _structure_union(kinds: tuple[Any, ...], value: Json, path: str) -> Any:
+    if value is None and type(None) in kinds:
+        return None
+    classes = {str(_kind(k)): k for k in kinds if attrs.has(k)}
+    if not classes:
+        [plain] = [k for k in kinds if k is not type(None)]
+        return structure(plain, value, path)
+    if not isinstance(value, Mapping):
+        raise _wrong(path, "an object", value)
+    name = value.get("kind")
+    if not isinstance(name, str) or name not in classes:
+        raise DocumentError(
+            f"{path}.kind: {_shown(name)} is not one of {', '.join(sorted(classes))}"
+            + _suggestion(str(name), classes),
+            clause="VA-6",
+        )
+    rest = {key: item for key, item in value.items() if key != "kind"}
+    return _structure_class(classes[name], rest, path)
+
+
+def _structure_tuple(kinds: tuple[Any, ...], value: Json, path: str) -> tuple[Any, ...]:
+    if not isinstance(value, list | tuple):
+        raise _wrong(path, "an array", value)
+    if kinds[-1] is Ellipsis:
+        kinds = (kinds[0],) * len(value)
+    if len(value) != len(kinds):
+        raise _wrong(path, f"an array of {len(kinds)}", value)
+    return tuple(
+        structure(kind, item, f"{path}[{index}]")
+        for index, (kind, item) in enumerate(zip(kinds, value, strict=True))
+    )
+
+
+def _structure_class(kind: type, value: Json, path: str) -> Any:
+    if not isinstance(value, Mapping):
+        raise _wrong(path, "an object", value)
+    hints, fields = get_type_hints(kind), {field.name: field for field in attrs.fields(kind)}
+    for name in value:
+        if name not in fields:
+            raise DocumentError(
+                f"{path}.{name}: unknown field" + _suggestion(str(name), fields), clause="VA-6"
+            )
+    for name, field in fields.items():
+        if name not in value and field.default is attrs.NOTHING:
+            raise DocumentError(f"{path}.{name}: missing", clause="VA-6")
+    arguments = {name: structure(hints[name], value[name], f"{path}.{name}") for name in value}
+    try:
+        return kind(**arguments)
+    except ValidRefError as error:
+        raise DocumentError(f"{path}: {error.message}", clause=error.clause) from None
+
+
+def unstructure(value: Any) -> Json:
+    """The JSON form of a value; classes of unions carry their kind.
+
+    Implements: VA-6.
+    """
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, tuple):
+        return [unstructure(item) for item in value]
+    if attrs.has(type(value)):
+        named = {"kind": value.kind} if hasattr(value, "kind") else {}
+        fields = attrs.fields(type(value))
+        return named | {field.name: unstructure(getattr(value, field.name)) for field in fields}
+    return value
+
+
+def schema(kind: Any) -> dict[str, Json]:
+    """The JSON schema of a type: nothing but the named fields is admitted.
+
+    Implements: VA-6.
+    """
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin in {Union, types.UnionType}:
+        return {"anyOf": [schema(k) for k in arguments]}
+    if origin is tuple and arguments[-1] is Ellipsis:
+        return {"type": "array", "items": schema(arguments[0])}
+    if origin is tuple:
+        size = len(arguments)
+        items = [schema(k) for k in arguments]
+        return {"type": "array", "prefixItems": items, "minItems": size, "maxItems": size}
+    if isinstance(kind, type) and attrs.has(kind):
+        return _class_schema(kind)
+    if isinstance(kind, type) and issubclass(kind, enum.Enum):
+        return {"enum": [member.value for member in kind]}
+    names = {float: "number", int: "integer", bool: "boolean", str: "string", type(None): "null"}
+    return {"type": names[kind]}
+
+
+def _class_schema(kind: type) -> dict[str, Json]:
+    hints, fields = get_type_hints(kind), attrs.fields(kind)
+    properties = {field.name: schema(hints[field.name]) for field in fields}
+    required = [field.name for field in fields if field.default is attrs.NOTHING]
+    if (name := _kind(kind)) is not None:
+        properties = {"kind": {"const": name}} | properties
+        required = ["kind", *required]
+    summary = (kind.__doc__ or "").strip().splitlines()[0]
+    return {
+        "type": "object",
+        "description": summary,
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def _kind(cls: type) -> str | None:
+    """The value of "kind" that tells a class of a union from the others."""
+    return getattr(cls, "kind", None)
+
+
+def _wrong(path: str, expected: str, value: Json) -> DocumentError:
+    return DocumentError(f"{path}: expected {expected}, found {_shown(value)}", clause="VA-6")
+
+
+def _shown(value: Json) -> str:
+    text = json.dumps(value, default=str)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _suggestion(name: str, known: Mapping[str, object]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(sorted(known))}"

@@ -1,0 +1,123 @@
+"""A scenario: everything that determines a run, as one JSON document."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from valid_ref.adversary.catalogue import AttackPart
+from valid_ref.lattice import MERSENNE_61
+from valid_ref.protocols.parameters import CheckedKeys
+from valid_ref.reading import Reading
+from valid_ref.scenario.document import (
+    DocumentError,
+    read_json,
+    schema,
+    structure,
+    unstructure,
+)
+from valid_ref.scenario.parts import (
+    BoundsPart,
+    Check,
+    DerivedBounds,
+    Diminishing,
+    Family,
+    GraphPart,
+    LossPart,
+    RandomQuadratics,
+    SchedulePart,
+)
+from valid_ref.schedule import Precision
+
+FORMAT = "valid-ref/scenario/1"
+
+
+@attrs.frozen
+class Scenario:
+    """Graph, parameters, gradient source, keys, Byzantine agents and their attack.
+
+    `start` is x_0 as real numbers (zero if not given); `keys` are drawn from the seed if not
+    given; `delta` is the heterogeneity of the losses if not given; `eps_success` the certificate's
+    bound on the final distance; `without` lists the errata whose repairs are turned off.
+
+    Implements: VA-6, VA-7.
+    """
+
+    format: str = FORMAT
+    graph: GraphPart = Family("paper")
+    loss: LossPart = RandomQuadratics()
+    rounds: int = 200
+    schedule: SchedulePart = Diminishing()
+    precision: Precision = Precision()
+    prime: int = MERSENNE_61
+    start: tuple[float, ...] | None = None
+    batch: int = 1
+    seed: int = 0
+    keys: tuple[int, ...] | None = None
+    bounds: BoundsPart = DerivedBounds()
+    checks: tuple[Check, ...] = (Check(),)
+    delta: float | None = None
+    eps_success: float | None = None
+    keys_checked: CheckedKeys = CheckedKeys.ALL
+    without: tuple[str, ...] = ()
+    byzantine: tuple[int, ...] = ()
+    attack: AttackPart | None = None
+
+    def __attrs_post_init__(self) -> None:
+        if self.format != FORMAT:
+            raise DocumentError(f"format {self.format!r} is not {FORMAT!r}", clause="VA-6")
+        if self.seed < 0:
+            raise DocumentError(f"seed {self.seed} is negative", clause="VA-6")
+        if self.attack is not None and not self.byzantine:
+            raise DocumentError("an attack needs Byzantine agents", clause="AD-1")
+        for name in ("delta", "eps_success"):
+            value = getattr(self, name)
+            if value is not None and value < 0:
+                raise DocumentError(f"{name} = {value} is negative", clause="MO-11")
+        Reading.without(*self.without)
+
+    @property
+    def reading(self) -> Reading:
+        """The switches of the errata."""
+        return Reading.without(*self.without)
+
+
+def scenario_from_json(text: str) -> Scenario:
+    """Read a scenario; a wrong one is refused with the JSON path.
+
+    Implements: VA-6.
+    """
+    found: Scenario = structure(Scenario, read_json(text))
+    return found
+
+
+def load_scenario(path: Path) -> Scenario:
+    """Read a scenario from a file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DocumentError(f"cannot read {path}: {error}", clause="VA-6") from None
+    return scenario_from_json(text)
+
+
+def scenario_as_json(scenario: Scenario) -> dict[str, Any]:
+    """The document of a scenario, with every default written out.
+
+    Implements: VA-6.
+    """
+    document: dict[str, Any] = unstructure(scenario)
+    return document
+
+
+def scenario_text(scenario: Scenario) -> str:
+    """The canonical text of a scenario."""
+    return json.dumps(scenario_as_json(scenario), indent=1) + "\n"
+
+
+def scenario_schema() -> dict[str, Any]:
+    """The JSON schema of scenarios.
+
+    Implements: VA-6.
+    """
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | schema(Scenario)
