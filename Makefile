@@ -22,6 +22,7 @@ check: $(READY)
 
 deep: $(READY)
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -n auto -m "deep or not deep"
+	$(BIN)/python tests/mutation/run.py --write spec/mutants.md
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -27,6 +27,19 @@ LOOSE = 10**60
 Change = Callable[[Message], Message]
 
 
+class Pretender(tuple):
+    """A tuple that is equal to whatever it is compared with."""
+
+    __slots__ = ()
+    __hash__ = tuple.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __ne__(self, other: object) -> bool:
+        return False
+
+
 def weighting(weights: tuple[int, ...], optimality: int = LOOSE, heterogeneity: int = LOOSE):
     name = "-".join(map(str, weights))
     return Weighting(name, weights, Fraction(sum(weights)), optimality, heterogeneity)

@@ -61,6 +61,15 @@ def test_every_clause_is_tied_or_listed_as_not_yet() -> None:
     assert render_problems(load(ROOT).problems) == ""
 
 
+def test_the_errata_name_their_witnesses_as_the_markers_say() -> None:
+    """Regenerate with `valid-ref trace --write`."""
+    from valid_ref.trace import errata_with_places, load
+
+    text = (ROOT / "spec" / "errata.md").read_text(encoding="utf-8")
+    assert errata_with_places(text, load(ROOT)) == text
+    assert text.count("*Witness:* ") == text.count("*Check:* ") == 54
+
+
 def test_the_core_works_without_the_optional_packages() -> None:
     """The extras are hidden; importing the core and learning on a graph still works."""
     program = """

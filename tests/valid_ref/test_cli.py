@@ -56,3 +56,34 @@ def test_an_unknown_clause_is_refused_with_close_matches() -> None:
     result = run("trace", "eq:cc5")
     assert isinstance(result.exception, ValidRefError)
     assert "eq:cc4" in str(result.exception)
+
+
+def test_a_counterexample_of_the_explorer_is_replayed(tmp_path) -> None:
+    found = run(
+        "explore", "--protocol", "broadcast", "--max-agents", "3", "--reading", "as-printed",
+        "--property", "V2", "--jobs", "1", "--out", str(tmp_path),
+    )  # fmt: skip
+    assert found.exit_code == 1
+    [script] = [p for p in tmp_path.glob("*.json") if p.name != "explored.json"]
+    again = run("run", str(script))
+    assert again.exit_code == 1
+    assert "V2 is violated" in again.output
+    assert json.loads(run("run", str(script), "--json").output)["holds"] is False
+
+
+@pytest.mark.checks("VA-5", "VA-6")
+def test_run_prints_a_summary_and_saves_its_scenario(tmp_path) -> None:
+    path = tmp_path / "scenario.json"
+    options = ["--graph", "complete:4", "--loss", "random-quadratic:dimension=2", "--rounds", "40"]
+    shown = run("run", *options, "--save", str(path))
+    assert shown.exit_code == 0
+    assert "outcome a" in shown.output
+    assert "GlobalValidate" in shown.output
+    first = json.loads(run("run", *options, "--json").output)
+    again = json.loads(run("run", str(path), "--json").output)
+    assert first == again
+    assert first["outcome"] == "a"
+    attacked = run("run", str(path), "--byzantine", "3", "--attack", "sign-flip", "--quiet")
+    assert attacked.output in {"b\n", "c\n"}
+    assert run("run", str(path), "--without", "as-printed", "--quiet").exit_code == 1
+    assert "additionalProperties" in run("run", "--schema").output

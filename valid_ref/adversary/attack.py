@@ -1,15 +1,22 @@
 """What an attack is: a setting it knows, and what it does to the Byzantine agents."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 import attrs
 
+from valid_ref.errors import ValidRefError
 from valid_ref.graph import AgentGraph
 from valid_ref.lattice import GradientSource
 from valid_ref.losses import Problem
-from valid_ref.machine import Adversary, honest
+from valid_ref.machine import Adversary, CausalView, Edge, Message, honest
+from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.parameters import ValidParameters
+from valid_ref.protocols.valid import Valid
+
+
+class AttackError(ValidRefError):
+    """An attack that cannot be built in this setting."""
 
 
 @attrs.frozen
@@ -35,6 +42,11 @@ class Setting:
         """H, in order."""
         return tuple(v for v in range(self.graph.agents) if v not in self.byzantine)
 
+    def phases(self) -> Mapping[str, int]:
+        """The phases of the protocol in this reading, in order, and how many rounds each takes."""
+        machines = [stage.machine for stage in Valid(self.parameters).stages]
+        return {machine.place(1)[0]: machine.rounds for machine in machines}
+
 
 @attrs.frozen
 class Deviation:
@@ -53,3 +65,38 @@ class Attack(Protocol):
 
     def build(self, setting: Setting) -> Deviation:
         """The deviation in a given setting."""
+
+
+def own_edges(view: CausalView) -> Iterator[Edge]:
+    """The directed edges that leave a Byzantine agent."""
+    for sender in sorted(view.byzantine):
+        for receiver in view.graph.neighbours(sender):
+            yield sender, receiver
+
+
+def quiet(view: CausalView) -> Mapping[Edge, Message]:
+    """In the agreement every Byzantine agent says that it has no alarm.
+
+    Its honest code may well have one: it sees that its record is not what it sent.
+    """
+    return dict.fromkeys(own_edges(view), False) if view.phase == AGREEMENT else {}
+
+
+def together(*adversaries: Adversary) -> Adversary:
+    """Several adversaries at once; where two speak on one edge the later one counts."""
+
+    def adversary(view: CausalView) -> Mapping[Edge, Message]:
+        return {edge: said for each in adversaries for edge, said in each(view).items()}
+
+    return adversary
+
+
+def require_phase(setting: Setting, phase: str, *, among: tuple[str, ...]) -> int:
+    """How many rounds the phase that an attack names has; refused where there is no such phase."""
+    phases = setting.phases()
+    if phase not in among or phase not in phases:
+        known = ", ".join(name for name in among if name in phases)
+        raise AttackError(
+            f"no phase {phase!r} to attack in this reading; there are {known}", clause="AD-9"
+        )
+    return phases[phase]

@@ -5,15 +5,12 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from valid_ref.adversary.attack import Deviation, Setting
-from valid_ref.errors import ValidRefError
+from valid_ref.adversary.attack import AttackError, Deviation, Setting
 from valid_ref.guarantees.admissible import best_byzantine_vectors, phi
 from valid_ref.lattice import FloatVector, GradientSource
 from valid_ref.losses import Quadratic
 
-
-class AttackError(ValidRefError):
-    """An attack that cannot be built in this setting."""
+__all__ = ["AttackError", "Benign", "benign_target", "on_ray", "towards"]
 
 
 @attrs.frozen
@@ -22,8 +19,10 @@ class Benign:
 
     The target x lies on a ray from the honest optimum, at `fraction` of the way to the boundary
     of A(H, P, delta); every Byzantine agent's gradient at x is -sum_H G_u(x) / b. Nothing can
-    tell it from an honest agent, so it must end all-valid at the target for fractions below 1
-    (Theorem 2), and alarm well beyond the relaxed set.
+    tell it from an honest agent.
+
+    Expected: for fractions below 1 everybody valid at the target (Theorem 2); well beyond the
+    relaxed set TOO_HETEROGENEOUS at every honest agent.
 
     Implements: GU-11.
     """
@@ -33,12 +32,19 @@ class Benign:
 
     def build(self, setting: Setting) -> Deviation:
         """Gradient sources of the Byzantine agents."""
-        target = benign_target(setting, self.fraction)
-        [vector, *_same] = best_byzantine_vectors(setting.problem, setting.honest, target)
-        curvature = setting.problem.strong_convexity
-        centre = target - vector / curvature
-        loss = Quadratic(curvature * np.eye(setting.problem.dimension), centre)
-        return Deviation(gradient_sources=dict.fromkeys(setting.byzantine, _source(loss)))
+        return towards(setting, benign_target(setting, self.fraction))
+
+
+def towards(setting: Setting, target: FloatVector) -> Deviation:
+    """Honest code on quadratics that make the target the optimum of the whole network.
+
+    Implements: GU-11.
+    """
+    [vector, *_same] = best_byzantine_vectors(setting.problem, setting.honest, target)
+    curvature = setting.problem.strong_convexity
+    centre = target - vector / curvature
+    loss = Quadratic(curvature * np.eye(setting.problem.dimension), centre)
+    return Deviation(gradient_sources=dict.fromkeys(setting.byzantine, _source(loss)))
 
 
 def _source(loss: Quadratic) -> GradientSource:
@@ -50,12 +56,19 @@ def _source(loss: Quadratic) -> GradientSource:
 
 def benign_target(setting: Setting, fraction: float) -> FloatVector:
     """The model at this fraction of the way from the honest optimum to the boundary of A(H)."""
+    origin = setting.problem.minimiser(setting.honest)
+    boundary = on_ray(setting, setting.delta)
+    return np.asarray(origin + fraction * (boundary - origin), dtype=np.float64)
+
+
+def on_ray(setting: Setting, level: float) -> FloatVector:
+    """The model on the ray from the honest optimum along (1, 1, ..) with phi = n level."""
     problem, honest = setting.problem, setting.honest
-    limit = setting.graph.agents * setting.delta
+    limit = setting.graph.agents * level
     origin = problem.minimiser(honest)
     if phi(problem, honest, origin) > limit:
         raise AttackError(
-            f"the honest agents alone are more heterogeneous than delta = {setting.delta:g}: the "
+            f"the honest agents alone are more heterogeneous than delta = {level:g}: the "
             "honest optimum is not admissible",
             clause="GU-11",
         )
@@ -69,4 +82,4 @@ def benign_target(setting: Setting, fraction: float) -> FloatVector:
             inside = middle
         else:
             outside = middle
-    return np.asarray(origin + fraction * inside * ray, dtype=np.float64)
+    return np.asarray(origin + inside * ray, dtype=np.float64)

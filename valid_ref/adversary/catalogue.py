@@ -1,6 +1,88 @@
 """The named attacks, as a scenario names them."""
 
-from valid_ref.adversary.benign import Benign
+import inspect
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, get_args
 
-AttackPart = Benign
+import attrs
+
+from valid_ref.adversary.benign import Benign
+from valid_ref.adversary.broadcasts import (
+    LastRoundEquivocator,
+    LateFalseAlarm,
+    RelayTamperer,
+    SilentSource,
+)
+from valid_ref.adversary.data import DeltaPlusEpsilon, LabelFlip
+from valid_ref.adversary.early_keys import EarlyKeys
+from valid_ref.adversary.edits import Edits
+from valid_ref.adversary.gossip import Dissensus, Equivocation, Isolation, SpectralHeterogeneity
+from valid_ref.adversary.gradients import ConsistentGradientLie, DriftPush, InconsistentGradient
+from valid_ref.adversary.hidden import HiddenHashes, HiddenTranscripts
+from valid_ref.adversary.lone_victim import LoneVictim
+from valid_ref.adversary.published import Alie, Gaussian, InnerProduct, Mimic, SignFlip
+from valid_ref.adversary.reports import BalancedReport, EstimateLiar, FalseReport, HashLiar
+
+AttackPart = (
+    Edits
+    | Benign
+    | DeltaPlusEpsilon
+    | LabelFlip
+    | Gaussian
+    | SignFlip
+    | Alie
+    | InnerProduct
+    | Mimic
+    | Dissensus
+    | Isolation
+    | SpectralHeterogeneity
+    | Equivocation
+    | InconsistentGradient
+    | ConsistentGradientLie
+    | DriftPush
+    | EarlyKeys
+    | HashLiar
+    | FalseReport
+    | EstimateLiar
+    | BalancedReport
+    | LoneVictim
+    | SilentSource
+    | LastRoundEquivocator
+    | RelayTamperer
+    | LateFalseAlarm
+    | HiddenHashes
+    | HiddenTranscripts
+)
 """Any named attack; told apart by its kind."""
+
+ATTACKS: Mapping[str, type[AttackPart]] = MappingProxyType(
+    {attack.kind: attack for attack in get_args(AttackPart)}
+)
+"""Every named attack by its kind."""
+
+
+@attrs.frozen
+class Description:
+    """One attack for a list: its name, its options with their defaults, and its text."""
+
+    kind: str
+    options: Mapping[str, Any]
+    summary: str
+    text: str
+
+    @property
+    def expected(self) -> str:
+        """What the attack should end with, in one line."""
+        _before, _colon, rest = self.text.partition("Expected: ")
+        return " ".join(rest.split("\n\n")[0].split())
+
+
+def describe() -> tuple[Description, ...]:
+    """All named attacks in the order of the catalogue."""
+    found = []
+    for kind, attack in ATTACKS.items():
+        text = inspect.getdoc(attack) or ""
+        options = {field.name: field.default for field in attrs.fields(attack)}
+        found.append(Description(kind, options, text.splitlines()[0], text))
+    return tuple(found)

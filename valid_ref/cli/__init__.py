@@ -5,7 +5,10 @@ import sys
 import typer
 
 from valid_ref import __version__
+from valid_ref.cli.errata import errata
+from valid_ref.cli.explore import explore
 from valid_ref.cli.learn import learn
+from valid_ref.cli.prove import prove
 from valid_ref.cli.run import run
 from valid_ref.cli.trace import trace
 from valid_ref.errors import ValidRefError
@@ -18,6 +21,9 @@ app = typer.Typer(
 )
 app.command()(run)
 app.command()(learn)
+app.command()(errata)
+app.command()(explore)
+app.command()(prove)
 app.command()(trace)
 
 

@@ -14,6 +14,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from valid_ref.adversary.catalogue import AttackPart
 from valid_ref.cli.summary import summary
+from valid_ref.explore.script import FORMAT as SCRIPT_FORMAT
+from valid_ref.explore.script import Script, replay_script
+from valid_ref.explore.story import tell
 from valid_ref.front import run as run_scenario
 from valid_ref.scenario import Scenario, load_scenario, scenario_schema, scenario_text
 from valid_ref.scenario.build import build_graph
@@ -30,7 +33,9 @@ from valid_ref.scenario.shorthand import parse_integers, parse_part
 
 
 def run(
-    scenario: Annotated[Path | None, typer.Argument(help="A scenario file (JSON).")] = None,
+    scenario: Annotated[
+        Path | None, typer.Argument(help="A scenario, or a counterexample of explore (JSON).")
+    ] = None,
     graph: Annotated[str | None, typer.Option(help="paper, complete:5, path:4, ...")] = None,
     loss: Annotated[
         str | None, typer.Option(help="random-quadratic:dimension=5, random-logistic, ...")
@@ -60,13 +65,16 @@ def run(
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the outcome only.")] = False,
 ) -> None:
-    """Run Valid and judge the outcome; exit status 1 if it is "failed".
+    """Run Valid and judge the outcome; exit status 1 if it is "failed", or a property broken.
 
     Examples: valid-ref run; valid-ref run --graph complete:5 --rounds 500 --byzantine 4
     --attack benign:fraction=0.9; valid-ref run scenario.json --json
     """
     if schema:
         typer.echo(json.dumps(scenario_schema(), indent=1))
+        return
+    if scenario is not None and (script := _script(scenario)) is not None:
+        _replay(script, as_json=as_json)
         return
     chosen = Scenario() if scenario is None else load_scenario(scenario)
     changes: dict[str, Any] = {
@@ -102,6 +110,27 @@ def run(
     else:
         summary(finished, Console(highlight=False))
     raise typer.Exit(0 if finished.outcome in {"a", "b", "c"} else 1)
+
+
+def _script(path: Path) -> Script | None:
+    """A counterexample of the explorer, if the file holds one."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    named = isinstance(data, dict) and data.get("format") == SCRIPT_FORMAT
+    return Script.from_json(data) if named else None
+
+
+def _replay(script: Script, *, as_json: bool) -> None:
+    """Play the counterexample through the real machines and judge it again."""
+    replay = replay_script(script)
+    holds = replay.verdict.holds
+    if as_json:
+        typer.echo(json.dumps({"breaks": script.broken, "holds": holds, "story": tell(replay)}))
+    else:
+        typer.echo(tell(replay))
+    raise typer.Exit(0 if holds else 1)
 
 
 def _part(kind: Any, text: str | None, path: str) -> Any:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from valid_ref.trace import (
+    errata_with_places,
     explain,
     explain_as_json,
     find_root,
@@ -29,14 +30,22 @@ def trace(
     root: Annotated[
         Path | None, typer.Option(help="The checkout to read; found from here by default.")
     ] = None,
+    write: Annotated[
+        bool, typer.Option("--write", help="Write the places of witnesses into spec/errata.md.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Print the matrix of clauses, or one clause with everything tied to it.
 
     Examples: valid-ref trace; valid-ref trace eq:cc4; valid-ref trace --check
     """
-    loaded = load(find_root(root if root is not None else Path.cwd()))
-    if check:
+    home = find_root(root if root is not None else Path.cwd())
+    loaded = load(home)
+    if write:
+        errata = home / "spec" / "errata.md"
+        text = errata.read_text(encoding="utf-8")
+        errata.write_text(errata_with_places(text, loaded), encoding="utf-8")
+    elif check:
         if as_json:
             typer.echo(json.dumps(problems_as_json(loaded.problems), indent=1))
         elif loaded.problems:

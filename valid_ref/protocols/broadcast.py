@@ -48,12 +48,16 @@ class ValidatedBroadcast:
     slots: Mapping[int, tuple[Slot, ...]]
     well_formed: WellFormed
     reading: Reading = attrs.field(factory=Reading)
+    tags: tuple[Tag, ...] = attrs.field(init=False, eq=False, repr=False)
     order: Mapping[Tag, int] = attrs.field(init=False, eq=False, repr=False)
+
+    @tags.default
+    def _tags(self) -> tuple[Tag, ...]:
+        return tuple((source, slot) for source in sorted(self.slots) for slot in self.slots[source])
 
     @order.default
     def _order(self) -> Mapping[Tag, int]:
-        tags = [(source, slot) for source in sorted(self.slots) for slot in self.slots[source]]
-        return {tag: position for position, tag in enumerate(tags)}
+        return {tag: position for position, tag in enumerate(self.tags)}
 
     @property
     def rounds(self) -> int:
@@ -140,18 +144,19 @@ class ValidatedBroadcast:
         if message is None:
             object_to(Alarm.MISSING_MESSAGE, sender, None)
             return []
-        if not isinstance(message, dict | MappingProxyType):
+        if type(message) not in {dict, MappingProxyType} or not isinstance(message, Mapping):
             object_to(Alarm.MALFORMED_MESSAGE, sender, None)
             return []
-        known = [tag for tag in message if tag in self.order]
-        if len(known) < len(message):
+        found = {self.order[tag]: value for tag, value in message.items() if tag in self.order}
+        if len(found) < len(message):
             object_to(Alarm.UNKNOWN_TAG, sender, None)
         entries = []
-        for tag in sorted(known, key=self.order.__getitem__):
-            if message[tag] is None or message[tag] is held.get(tag):
+        for position in sorted(found):
+            tag, value = self.tags[position], found[position]
+            if value is None or value is held.get(tag):
                 continue
-            if self.well_formed(tag, message[tag]):
-                entries.append((tag, message[tag]))
+            if self.well_formed(tag, value):
+                entries.append((tag, value))
             else:
                 object_to(Alarm.MALFORMED_VALUE, sender, tag)
         return entries

@@ -37,6 +37,7 @@ from valid_ref.trace.model import (
     Specification,
 )
 from valid_ref.trace.not_yet import Gap, NotYet, read_not_yet
+from valid_ref.trace.places import errata_with_places
 from valid_ref.trace.problems import Problem, ProblemKind, check
 from valid_ref.trace.render import explain, render_matrix, render_problems, render_summary
 from valid_ref.trace.root import find_root
@@ -75,6 +76,7 @@ __all__ = [
     "UnknownIdentifierError",
     "UnknownReferenceError",
     "check",
+    "errata_with_places",
     "explain",
     "explain_as_json",
     "find_root",

@@ -95,8 +95,7 @@ def test_the_guarantees_hold_in_random_runs(attack) -> None:
     assert lies_spread_as_balls(graph, byzantine, rounds, history)
     honest = honest_agents(graph, byzantine)
     if not starts & set(honest):
-        ended = alarmed_among(honest, history[-1])
-        assert is_reachable_split(graph, byzantine, ended)
+        assert is_reachable_split(graph, byzantine, alarmed_among(honest, history[-1]))
 
 
 def subsets(agents: Set[int] | range) -> Iterator[Agents]:
@@ -153,8 +152,9 @@ def test_the_reachable_splits_are_exactly_the_unions_of_balls() -> None:
         assert ends == splits
         honest = set(range(graph.agents)) - byzantine
         assert splits == {A for A in subsets(honest) if is_reachable_split(graph, byzantine, A)}
-        count, split = count + 1, split + any(0 < len(end) < len(honest) for end in ends)
-        assert (len(honest) > 1) == any(0 < len(end) < len(honest) for end in ends)
+        divides = any(0 < len(end) < len(honest) for end in ends)
+        assert divides == (len(honest) > 1)
+        count, split = count + 1, split + divides
     assert (split, count) == (415, 552)
 
 
@@ -211,9 +211,8 @@ def test_the_diameter_is_too_few_rounds_where_the_honest_path_is_longer() -> Non
             Lasting(graph, lasts=min(graph.agents, graph.edge_count)),
         )
     }
-    verdicts = {}
-    for rounds, machine in machines.items():
-        verdicts[rounds] = alarm_reaches_all(graph, byzantine, run(machine, byzantine, starts)[1])
+    runs = {rounds: run(machine, byzantine, starts) for rounds, machine in machines.items()}
+    verdicts = {r: alarm_reaches_all(graph, byzantine, history) for r, (_, history) in runs.items()}
     assert {rounds: bool(verdict) for rounds, verdict in verdicts.items()} == {
         2: False, 4: True, 5: True, 7: True,
     }  # fmt: skip
@@ -267,6 +266,9 @@ def test_balls_stay_among_the_honest_agents() -> None:
     assert ball(graph, frozenset({0, 2}), 0, 3) == {0}
     assert reachable_splits(graph, frozenset({1, 3}), rounds=3) == set(subsets({0, 2}))
     assert reachable_splits(graph, NOBODY) == {NOBODY}
+    assert reachable_splits(path(5), frozenset({4}), rounds=2) == set(
+        map(frozenset, [(), (3,), (2, 3)])
+    )
     assert not is_reachable_split(graph, frozenset({3}), frozenset({1}))
 
 
@@ -282,6 +284,7 @@ def test_a_run_that_breaks_a_guarantee_is_named() -> None:
     assert alarms_stay((history[2], history[2] | forgotten)).offenders == (0,)
     assert alarm_reaches_all(graph, byzantine, (alone, alone, alone)).offenders == (1,)
     assert alarm_reaches_all(graph, byzantine, (alone, alone, history[2])).offenders == (1,)
+    assert alarm_reaches_all(graph, byzantine, (alone, history[2], alone)).offenders == (1,)
     assert quiet_stays_quiet(graph, NOBODY, (quiet, alone)).offenders == (0,)
     wrong = lies_spread_as_balls(graph, byzantine, rounds, (quiet, alone))
     assert wrong.offenders == (1,)

@@ -270,7 +270,7 @@ def test_a_leaf_behind_a_forged_hub_holds_another_value_and_has_not_alarmed(read
 @pytest.mark.checks("V1", "V2", "V3", "V4", "V5", "VS1")
 def test_an_outcome_that_breaks_a_guarantee_is_named() -> None:
     good, history = run(machine_for(path(3), 0), frozenset(), honest)
-    quiet = {v: AgreementState(v, alarmed=False) for v in range(3)}
+    divided = {v: AgreementState(v, alarmed=v == 0) for v in range(3)}
     raised, cut = (RAISED,), frozenset({1})
 
     def ending(held: Mapping, alarms: tuple = (), byzantine: frozenset = frozenset()):
@@ -282,7 +282,7 @@ def test_an_outcome_that_breaks_a_guarantee_is_named() -> None:
         assert promise.common_values_unless_alarm(bad).offenders == (2,)
         assert promise.source_value_or_own_alarm(bad).offenders == (2,)
         assert promise.quiet_neighbours_agree(bad).offenders == (1, 2)
-        assert promise.common_values_or_all_alarmed(bad, quiet).offenders == (2,)
+        assert promise.common_values_or_all_alarmed(bad, divided).offenders == (2,)
     forged = attrs.evolve(good, values={(0, "x"): B})
     assert promise.common_values_unless_alarm(forged).offenders == (0, 1, 2)
     assert promise.common_values_unless_alarm(attrs.evolve(forged, byzantine=frozenset({0})))
@@ -290,7 +290,7 @@ def test_an_outcome_that_breaks_a_guarantee_is_named() -> None:
     for verdict in (
         promise.common_values_unless_alarm(ending({}, raised)),
         promise.common_values_unless_alarm(ending({}, (), cut)),
-        promise.common_values_or_all_alarmed(ending({}, (), cut), quiet),
+        promise.common_values_or_all_alarmed(ending({}, (), cut), divided),
         promise.delivered_to_all(ending({}, (), cut)),
     ):
         assert verdict

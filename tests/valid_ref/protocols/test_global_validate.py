@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support import (
     LOOSE,
+    Pretender,
     alarms,
     edited,
     graphs,
@@ -28,6 +29,7 @@ from valid_ref.graph_families import complete, cycle, path
 from valid_ref.lattice import WORD_LIMIT
 from valid_ref.protocols.global_validate import estimate, estimate_alarms, is_estimate, statistics
 from valid_ref.protocols.learn import LearningMessage
+from valid_ref.protocols.local_validate import ROUNDS_AT_ONCE
 from valid_ref.protocols.parameters import (
     ValidParameters,
     exponential_weights,
@@ -43,7 +45,8 @@ PHASE = "GlobalValidate"
 def by_definition(parameters: ValidParameters, transcript: list[LearningMessage]):
     """GV-2 in Python integers."""
     steps, entries = parameters.lattice.schedule.gradient, []
-    rows = [[e // A for e in m.scaled_gradient.tolist()] for A, m in zip(steps, transcript, strict=True)]  # fmt: skip  # noqa: E501
+    spoken = zip(steps, transcript, strict=True)
+    rows = [[entry // A for entry in m.scaled_gradient.tolist()] for A, m in spoken]
     for used in parameters.weightings:
         pairs = list(zip(used.weights, rows, strict=True))
         entries += [sum(w * g[j] for w, g in pairs) for j in range(len(rows[0]))]
@@ -70,6 +73,17 @@ def test_estimates_are_those_of_the_definition(data: st.DataObject, size: int, h
     assert found == by_definition(parameters, transcript)
     assert all(type(entry) is int for entry in found)
     assert is_estimate(parameters, found)
+
+
+@pytest.mark.checks("GV-2", "GV-12")
+@pytest.mark.parametrize("T", [ROUNDS_AT_ONCE, 2 * ROUNDS_AT_ONCE + 1])
+def test_the_estimates_of_a_long_transcript_count_every_round(T: int) -> None:
+    steps = tuple(1 + t % 5 for t in range(T))
+    used = (weighting(polynomial_weights(T, 2)), weighting(exponential_weights(T, 0.99)))
+    parameters = network(path(2), T=T, gradient=steps, weightings=used)
+    gammas = np.random.default_rng(T).integers(-(10**6), 10**6, size=(T, 2))
+    transcript = [LearningMessage(np.zeros(2, np.int64), gamma) for gamma in gammas]
+    assert estimate(parameters, transcript) == by_definition(parameters, transcript)
 
 
 @pytest.mark.checks("GV-9")
@@ -108,7 +122,8 @@ def test_the_form_of_an_estimate_to_the_last_unit() -> None:
         for extreme, step in ((top, 1), (low, -1)):
             beyond = tuple(e + step * (i == index) for i, e in enumerate(extreme))
             assert not is_estimate(parameters, beyond)
-    for bad in (tuple(top[:3]), (*top, 0), top, None, (None,) * 6, (True,) * 6, (0.0,) * 6):
+    wrong = (tuple(top[:3]), (*top, 0), top, None, (None,) * 6, (True,) * 6, (0.0,) * 6)
+    for bad in (*wrong, Pretender(top)):
         assert not is_estimate(parameters, bad)
 
 
@@ -230,7 +245,8 @@ def test_each_weighting_has_its_own_thresholds_in_a_run(alarmed: int, test: str)
     squared, heterogeneity = statistics(loose, alarmed, own)
     exact = {"optimality": math.isqrt(squared - 1) + 1, "heterogeneity": heterogeneity}[test]
     for less in (0, 1):
-        used = [weighting(w, **({test: exact - less} if i == alarmed else {})) for i, w in enumerate(many)]  # fmt: skip  # noqa: E501
+        tight = {test: exact - less}
+        used = [weighting(w, **(tight if i == alarmed else {})) for i, w in enumerate(many)]
         execution = run(network(cycle(4), weightings=tuple(used)))
         name = {"optimality": Alarm.NOT_OPTIMAL, "heterogeneity": Alarm.TOO_HETEROGENEOUS}[test]
         expected = [Raised(name, PHASE, 4, None, used[alarmed].name)] if less else []

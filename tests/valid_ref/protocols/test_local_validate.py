@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import (
+    Pretender,
     bumped,
     graphs,
     network,
@@ -96,12 +97,6 @@ def test_residues_are_keys_and_4n_of_them_are_a_report() -> None:
     good = (0, SMALL - 1) * 6
     assert is_report(parameters, good)
 
-    class Pretender(tuple):
-        """Equal to whatever it is compared with."""
-
-        __eq__ = lambda *_: True  # noqa: E731
-        __hash__ = tuple.__hash__
-
     wrong = (
         good[1:],
         (*good, 0),
@@ -146,6 +141,25 @@ def test_a_report_is_the_four_hashes_under_each_key_in_order(
     report = transcript_report(parameters, keys, transcript)
     assert report == by_definition(parameters, keys, transcript, hash_vector)
     assert is_report(parameters, report)
+
+
+@pytest.mark.checks("LV-2", "AR-8")
+@pytest.mark.parametrize("T", [ROUNDS_AT_ONCE, 2 * ROUNDS_AT_ONCE + 1])
+@pytest.mark.parametrize("below", [0, 1])
+def test_every_round_of_a_long_transcript_is_held_to_its_own_bound(T: int, below: int) -> None:
+    """Each bound is what is attained in its round, or one less."""
+    steps = tuple(1 + t % 5 for t in range(T))
+    models = np.arange(1, T + 1, dtype=np.int64)
+    gammas = -1000 - 7 * models
+    squares = tuple(int(x) ** 2 - below for x in models)
+    gradients = tuple((int(g) // A) ** 2 - below for g, A in zip(gammas, steps, strict=True))
+    parameters = network(path(2), d=1, T=T, gradient=steps, bounds=Bounds(squares, gradients))
+    transcript = tuple(map(LearningMessage, models.reshape(-1, 1), gammas.reshape(-1, 1)))
+    raised = norm_alarms(parameters, Transcripts((), {1: transcript}))
+    both = [
+        (t, alarm) for t in range(1, T + 1) for alarm in (Alarm.MODEL_NORM, Alarm.GRADIENT_NORM)
+    ]
+    assert [(r.round, r.alarm) for r in raised] == (both if below else [])
 
 
 @pytest.mark.checks("LV-5")

@@ -107,6 +107,19 @@ def test_only_docstrings_count(project: Build) -> None:
     assert scan_sources(project({"valid_ref/a.py": text})) == ()
 
 
+@pytest.mark.parametrize(
+    "source", ["print()", "1", "b'Implements: LV-1'", "f'Implements: LV-1'", ""]
+)
+def test_a_source_without_a_docstring_has_no_markers(project: Build, source: str) -> None:
+    assert scan_sources(project({"valid_ref/a.py": f"{source}\n"})) == ()
+
+
+def test_long_expressions_and_odd_directories_are_passed(project: Build) -> None:
+    root = project({"valid_ref/a.py": f'"""Implements: LV-1"""\nx = {" + ".join(["1"] * 1500)}\n'})
+    (root / "valid_ref" / "directory.py").mkdir()
+    assert len(scan_sources(root)) == 1
+
+
 def test_prose_about_markers_is_no_marker(project: Build) -> None:
     text = '"""The line `Implements: LV-1` is a marker; it Implements: nothing."""'
     assert scan_sources(project({"valid_ref/a.py": text})) == ()

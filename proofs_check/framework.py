@@ -1,0 +1,243 @@
+"""What a proof is here: named steps, each with a method, its axioms and a result.
+
+A step is a function with one of the decorators below. Its docstring is the statement, with the
+clauses it is about. `Proof` joins the steps of one lemma or theorem.
+"""
+
+import enum
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from typing import Any
+
+import attrs
+
+from valid_ref.errors import ValidRefError
+
+
+class ProofError(ValidRefError):
+    """A proof that is not well made, or a name that no proof has."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, clause="")
+
+    def __str__(self) -> str:
+        return self.message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let the error cross a process boundary."""
+        return type(self), (self.message,)
+
+
+class Method(enum.StrEnum):
+    """How a step is checked, in the order of strength."""
+
+    UNIVERSAL = "universal"
+    """z3 finds the negation unsatisfiable: proved for all values."""
+    IDENTITY = "identity"
+    """sympy simplifies the difference of the two sides to zero: proved for all values."""
+    COUNTEREXAMPLE = "counterexample"
+    """A printed statement is false: a model from z3, or an explicit one, checked exactly."""
+    EXHAUSTIVE = "exhaustive"
+    """Every case of a finite domain; the number of cases is stated."""
+    EXACT = "exact"
+    """Named instances in rational arithmetic, or in floats with a stated margin."""
+    STATISTICAL = "statistical"
+    """Simulated runs; number, seed and confidence interval are stated."""
+
+    @property
+    def strength(self) -> int:
+        """4 for all values, 3 for all of a finite domain, 2 for instances, 1 for samples."""
+        return {"exhaustive": 3, "exact": 2, "statistical": 1}.get(self.value, 4)
+
+
+class Role(enum.StrEnum):
+    """What a step is for."""
+
+    PROOF = "proof"
+    """Part of the proof of a clause."""
+    INSTANCE = "instance"
+    """Beside the proof: sharpness, or a figure of the specification."""
+    PRINTED = "printed"
+    """Refutes what the paper prints."""
+
+
+class Result(enum.StrEnum):
+    """What came of a step. Nothing but PASSED and REFUTED is a success."""
+
+    PASSED = "passed"
+    REFUTED = "refuted"
+    """The printed statement is false; its counterexample was found, as expected."""
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+    """The solver did not decide, or ran out of time."""
+
+
+class Axiom(enum.Enum):
+    """What is taken from elsewhere and not proved here."""
+
+    COCOERCIVITY = "co-coercivity"
+    PINELIS = "Pinelis"
+    CHEBYSHEV = "Chebyshev"
+    JENSEN = "Jensen"
+    TRIANGLE = "triangle inequality"
+    CAUCHY_SCHWARZ = "Cauchy-Schwarz"
+    SPECTRAL = "spectral theorem"
+    LOGARITHM = "ln(1+x) <= x"
+    BERNOULLI = "Bernoulli"
+    INDUCTION = "induction"
+    PATH_INDUCTION = "path induction"
+    FIELD = "Z/p is a field"
+    GAUSSIAN = "Gaussian integrals"
+
+
+AXIOM_TEXTS: Mapping[Axiom, str] = {
+    Axiom.COCOERCIVITY: "convex beta-smooth f: <Df, D> >= |Df|^2 / beta",
+    Axiom.PINELIS: "the tail of a martingale in a Hilbert space with bounded steps",
+    Axiom.CHEBYSHEV: "P(|Z| >= r) <= E|Z|^2 / r^2, with Markov's inequality",
+    Axiom.JENSEN: "the square of a mean is at most the mean of the squares",
+    Axiom.TRIANGLE: "the triangle inequality of the norm of R^d and of the Frobenius norm",
+    Axiom.CAUCHY_SCHWARZ: "<a, b>^2 <= |a|^2 |b|^2; with it vectors are reduced to scalars",
+    Axiom.SPECTRAL: "a symmetric matrix has an orthonormal basis of eigenvectors",
+    Axiom.LOGARITHM: "ln(1 + x) <= x for x > -1",
+    Axiom.BERNOULLI: "(1+x)^p >= 1 + px for x >= -1 and p >= 1 or p <= 0, <= for 0 <= p <= 1",
+    Axiom.INDUCTION: "base case and step, both proved, give the claim for all t",
+    Axiom.PATH_INDUCTION: "in a connected graph a property of one agent that passes along every "
+    "edge is a property of all; distances are at most the number of agents less one",
+    Axiom.FIELD: "the integers modulo a prime have inverses, so no zero divisors",
+    Axiom.GAUSSIAN: "E|N(0, I_d)| = sqrt(2) Gamma((d+1)/2) / Gamma(d/2)",
+}
+
+
+@attrs.frozen
+class Finding:
+    """What a check found: true, false, or undecided; and the figures that go with it."""
+
+    holds: bool | None
+    detail: str = ""
+
+
+@attrs.frozen
+class Claim:
+    """A statement for z3: named hypotheses and a conclusion, for all values of its constants.
+
+    `drop` names the hypothesis the negative control goes without; `instead` is the weaker one
+    put in its place, if any. Without `drop`, `stronger` is a false sharper conclusion. `small`
+    narrows the search for models, which stay models: a universe of a few agents, say; `example`
+    does so for the consistency of the hypotheses alone.
+    """
+
+    given: Mapping[str, Any]
+    then: Any
+    drop: str = ""
+    instead: Any = None
+    stronger: Any = None
+    small: tuple[Any, ...] = ()
+    example: tuple[Any, ...] = ()
+
+    def __attrs_post_init__(self) -> None:
+        if (self.drop in self.given) == (self.stronger is not None):
+            raise ProofError("a claim has one negative control")
+
+
+Check = Callable[[], Finding]
+_CLAUSE = re.compile(r"(?<![\w-])((?:[A-Z]{2}-\d+|VS\d|[PA]\d{2}|[VSL]\d))(?![\w])")
+
+
+@attrs.frozen
+class Step:
+    """One step of a proof."""
+
+    name: str
+    statement: str
+    clauses: tuple[str, ...]
+    method: Method
+    check: Check = attrs.field(eq=False, repr=False)
+    role: Role = Role.PROOF
+    axioms: tuple[Axiom, ...] = ()
+    needs: tuple[str, ...] = ()
+    deep: bool = False
+    claim: Callable[[], Claim] | None = attrs.field(default=None, eq=False, repr=False)
+
+    @property
+    def expected(self) -> Result:
+        """What must come of it."""
+        return Result.REFUTED if self.method is Method.COUNTEREXAMPLE else Result.PASSED
+
+    def judge(self, finding: Finding) -> Result:
+        """The result of a finding; undecided is unknown, never passed."""
+        if finding.holds is None:
+            return Result.UNKNOWN
+        return self.expected if finding.holds else Result.FAILED
+
+
+@attrs.frozen
+class Proof:
+    """The steps of one lemma or theorem."""
+
+    name: str
+    title: str
+    steps: tuple[Step, ...]
+
+    @property
+    def clauses(self) -> tuple[str, ...]:
+        """All clauses and errata its steps speak about."""
+        found = dict.fromkeys(clause for step in self.steps for clause in step.clauses)
+        return tuple(found)
+
+
+def ordered(steps: Iterable[Step]) -> tuple[str, ...]:
+    """The names in an order in which every step comes after what it needs; no cycles."""
+    listed = list(steps)
+    names = [step.name for step in listed]
+    for name in names:
+        if names.count(name) > 1:
+            raise ProofError(f"two steps are called {name}")
+    for step in listed:
+        for needed in step.needs:
+            if needed not in names:
+                raise ProofError(f"{step.name} needs {needed}, which is no step")
+    try:
+        return tuple(TopologicalSorter({s.name: s.needs for s in listed}).static_order())
+    except CycleError as error:
+        circle = " -> ".join(error.args[1])
+        raise ProofError(f"the steps support each other: {circle}") from None
+
+
+def _statement(function: Callable[..., Any]) -> tuple[str, str]:
+    """The first paragraph of the docstring on one line, and the whole docstring."""
+    whole = function.__doc__ or ""
+    return " ".join(whole.strip().split("\n\n")[0].split()), whole
+
+
+def _names(needs: Iterable[Step | str]) -> Iterator[str]:
+    return (needed if isinstance(needed, str) else needed.name for needed in needs)
+
+
+def step(
+    method: Method,
+    *,
+    role: Role = Role.PROOF,
+    axioms: tuple[Axiom, ...] = (),
+    needs: tuple[Step | str, ...] = (),
+    deep: bool = False,
+) -> Callable[[Check], Step]:
+    """Make a step of a function that returns a finding; the docstring is the statement."""
+
+    def make(function: Check) -> Step:
+        text, whole = _statement(function)
+        module = function.__module__.rpartition(".")[2]
+        shown = Role.PRINTED if method is Method.COUNTEREXAMPLE else role
+        return Step(
+            f"{module}.{function.__name__}",
+            text,
+            tuple(dict.fromkeys(_CLAUSE.findall(whole))),
+            method,
+            function,
+            shown,
+            axioms,
+            tuple(_names(needs)),
+            deep,
+        )
+
+    return make

@@ -1,0 +1,203 @@
+"""What an edit does to a message; none of these ever raises, whatever the message is."""
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+
+from valid_ref.adversary.values import Integers, Value, vector
+from valid_ref.machine import Message
+from valid_ref.protocols.broadcast import Tag
+from valid_ref.protocols.learn import LearningMessage
+
+GARBAGE = "garbage"
+"""What is sent when an edit does not fit the message: a text, which no phase accepts."""
+
+LONGEST = 40
+"""A field with more digits than this names no tag."""
+
+WHOLE = ""
+"""The field that is the whole message."""
+
+
+@attrs.frozen
+class Scene:
+    """What an action works on: this round's messages of one sender, and what it sent before."""
+
+    receiver: int
+    said: Mapping[int, Message]
+    sent: Mapping[int, Message]
+
+    @property
+    def message(self) -> Message:
+        """The message on the edited edge, as far as it has been edited."""
+        return self.said[self.receiver]
+
+
+@attrs.frozen
+class Drop:
+    """Send nothing."""
+
+    kind: ClassVar[str] = "drop"
+
+    def apply(self, _scene: Scene) -> Message:
+        """Silence."""
+        return None
+
+
+@attrs.frozen
+class Replay:
+    """Send what went over this edge in an earlier round of the phase; before that, no change."""
+
+    kind: ClassVar[str] = "replay"
+    round: int
+
+    def apply(self, scene: Scene) -> Message:
+        """The earlier message."""
+        return scene.sent.get(self.round, scene.message)
+
+
+@attrs.frozen
+class Add:
+    """Add integers to the message, or to one field of it.
+
+    Fields are "model" and "scaled_gradient" of a learning message, "2/0" for the entry of source
+    2 and slot 0 of a broadcast, "2/key" for a key. Without a field the vector is added to model
+    and then scaled gradient of a learning message, and to every entry of a broadcast. A vector
+    that is too short is continued by zeros, one that is too long does not fit.
+    """
+
+    kind: ClassVar[str] = "add"
+    vector: tuple[int, ...]
+    field: str = WHOLE
+
+    def apply(self, scene: Scene) -> Message:
+        """The sum."""
+
+        def add(numbers: tuple[int, ...]) -> tuple[int, ...] | None:
+            if len(self.vector) > len(numbers):
+                return None
+            padded = self.vector + (0,) * (len(numbers) - len(self.vector))
+            return tuple(one + other for one, other in zip(numbers, padded, strict=True))
+
+        return _changed(scene.message, self.field, add)
+
+
+@attrs.frozen
+class Scale:
+    """Multiply the numbers of the message, or of one field of it, rounding to even; see Add."""
+
+    kind: ClassVar[str] = "scale"
+    c: float
+    field: str = WHOLE
+
+    def apply(self, scene: Scene) -> Message:
+        """The product."""
+        factor = Fraction(self.c)
+        return _changed(
+            scene.message, self.field, lambda numbers: tuple(round(factor * n) for n in numbers)
+        )
+
+
+@attrs.frozen
+class Set:
+    """Send this value instead."""
+
+    kind: ClassVar[str] = "set"
+    value: Value
+
+    def apply(self, _scene: Scene) -> Message:
+        """The value."""
+        return self.value.plain()
+
+
+@attrs.frozen
+class Swap:
+    """Send what was meant for another receiver, as far as that has been edited."""
+
+    kind: ClassVar[str] = "swap"
+    receiver: int
+
+    def apply(self, scene: Scene) -> Message:
+        """The other message."""
+        return scene.said[self.receiver]
+
+
+@attrs.frozen
+class Forge:
+    """Replace one field of the message; fields are named as in Add.
+
+    In a broadcast a field that is no tag becomes an entry all the same, one of an unknown tag.
+    """
+
+    kind: ClassVar[str] = "forge"
+    field: str
+    value: Value
+
+    def apply(self, scene: Scene) -> Message:
+        """The message with the field replaced."""
+        message, value = scene.message, self.value.plain()
+        if message is None:
+            return None
+        if isinstance(message, LearningMessage) and self.field in {"model", "scaled_gradient"}:
+            part: Any = vector(self.value.value) if isinstance(self.value, Integers) else value
+            return attrs.evolve(message, **{self.field: part})
+        if isinstance(message, dict | MappingProxyType):
+            return {**message, _tag(self.field) or self.field: value}
+        return GARBAGE
+
+
+Action = Drop | Replay | Add | Set | Scale | Swap | Forge
+"""Any edit of AD-9; told apart by its kind."""
+
+Change = Callable[[tuple[int, ...]], tuple[int, ...] | None]
+
+
+def _changed(message: Message, field: str, change: Change) -> Message:
+    """The message with its numbers changed; garbage where it has none, or the change fails."""
+    if message is None:
+        return None
+    if isinstance(message, LearningMessage):
+        return _changed_learning(message, field, change)
+    if isinstance(message, dict | MappingProxyType):
+        tags = list(message) if field == WHOLE else [_tag(field)]
+        entries = {tag: _changed_entry(message.get(tag), change) for tag in tags}
+        return {**message, **entries} if None not in entries.values() else GARBAGE
+    return GARBAGE
+
+
+def _changed_learning(message: LearningMessage, field: str, change: Change) -> Message:
+    names = {WHOLE: ("model", "scaled_gradient")}.get(field, (field,))
+    parts = [getattr(message, name, None) for name in names]
+    vectors = [part for part in parts if isinstance(part, np.ndarray) and part.ndim == 1]
+    numbers = tuple(int(entry) for part in vectors for entry in part.tolist())
+    found = change(numbers) if len(vectors) == len(names) else None
+    if found is None:
+        return GARBAGE
+    changed, begin = {}, 0
+    for name, part in zip(names, vectors, strict=True):
+        changed[name] = vector(found[begin : begin + len(part)])
+        begin += len(part)
+    return attrs.evolve(message, **changed)
+
+
+def _changed_entry(value: object, change: Change) -> object:
+    """The changed value; None if it has no numbers to change."""
+    if type(value) is int:
+        found = change((value,))
+        return None if found is None else found[0]
+    if type(value) is tuple and all(type(entry) is int for entry in value):
+        return change(value)
+    return None
+
+
+def _tag(field: str) -> Tag | None:
+    """The tag that a field names; None if it names none."""
+    source, slash, slot = field.partition("/")
+    digits = source + ("" if slot == "key" else slot)
+    if not (slash and source and slot and digits.isdecimal() and len(digits) < LONGEST):
+        return None
+    return int(source), slot if slot == "key" else int(slot)

@@ -1,0 +1,188 @@
+"""Attacks on what follows the learning: silence, late words, false relays, false alarms."""
+
+from collections.abc import Callable, Mapping
+from typing import ClassVar
+
+import attrs
+
+from valid_ref.adversary.attack import (
+    AttackError,
+    Deviation,
+    Setting,
+    own_edges,
+    quiet,
+    require_phase,
+    together,
+)
+from valid_ref.machine import Adversary, CausalView, Edge, Message
+from valid_ref.protocols.agreement import PHASE as AGREEMENT
+from valid_ref.protocols.broadcast import Tag
+from valid_ref.protocols.learn import PHASE as LEARNING
+from valid_ref.protocols.valid import COMMITMENTS, ESTIMATES, HASHES, KEYS
+
+BROADCASTS = (COMMITMENTS, KEYS, HASHES, ESTIMATES)
+"""The phases that are validated broadcasts; COMMITMENTS exists without the repair P09 only."""
+
+Said = Mapping[Tag, object]
+Retold = Callable[[CausalView, Edge, Said], Message]
+"""What a Byzantine agent says on an edge of a broadcast instead of what honest code says."""
+
+
+def retelling(phase: str, retold: Retold) -> Adversary:
+    """Byzantine agents change their words in one broadcast, and never alarm."""
+
+    def adversary(view: CausalView) -> Mapping[Edge, Message]:
+        if view.phase != phase:
+            return {}
+        words: dict[Edge, Message] = {}
+        for edge in own_edges(view):
+            said = view.said[edge[0]]
+            words[edge] = retold(view, edge, said) if isinstance(said, Mapping) else said
+        return words
+
+    return together(adversary, quiet)
+
+
+def revalued(said: Said, values: Mapping[Tag, object]) -> dict[Tag, object]:
+    """A broadcast message in which some tags, where they occur, have another value."""
+    return {tag: values.get(tag, value) for tag, value in said.items()}
+
+
+def first_said(view: CausalView) -> Mapping[int, Message]:
+    """What honest code said in the first round of this phase: everybody's own values."""
+    if view.round == 1:
+        return view.said
+    return next(spoken for spoken in view.history if spoken.phase == view.phase).said
+
+
+@attrs.frozen
+class SilentSource:
+    """No values of one's own in one phase; with `wholly` no word at all there.
+
+    Expected: NO_VALUE at every honest agent in a broadcast (VB-8; as printed, without P01, no
+    alarm from the broadcast itself). Wholly silent: MISSING_MESSAGE at every honest neighbour.
+    In LearnModel and in the agreement silence is always whole.
+    """
+
+    kind: ClassVar[str] = "silent-source"
+    phase: str = KEYS
+    wholly: bool = False
+
+    def build(self, setting: Setting) -> Deviation:
+        """The adversary."""
+        require_phase(setting, self.phase, among=(LEARNING, *BROADCASTS, AGREEMENT))
+        if self.phase in BROADCASTS and not self.wholly:
+            return Deviation(retelling(self.phase, _without_own))
+
+        def adversary(view: CausalView) -> Mapping[Edge, Message]:
+            return dict.fromkeys(own_edges(view)) if view.phase == self.phase else {}
+
+        return Deviation(together(quiet, adversary))
+
+
+def _without_own(_view: CausalView, edge: Edge, said: Said) -> Message:
+    return {tag: value for tag, value in said.items() if tag[0] != edge[0]}
+
+
+@attrs.frozen
+class LastRoundEquivocator:
+    """Silent about its own values until agents adopt for the last time, then a lie per receiver.
+
+    In round |V|-1 (as printed min(|V|, |E|)) receiver number i of a Byzantine agent is told the
+    value with i added to its first entry; in the compare round the same again.
+
+    Expected: DIFFERENT_VALUE at neighbouring honest receivers, NO_VALUE at honest agents further
+    away. Without P01 nobody alarms in the broadcast, and honest agents hold different values;
+    in the broadcast of keys, with keys_checked = own, they even end valid.
+    """
+
+    kind: ClassVar[str] = "last-round-equivocator"
+    phase: str = KEYS
+
+    def build(self, setting: Setting) -> Deviation:
+        """The adversary."""
+        rounds = require_phase(setting, self.phase, among=BROADCASTS)
+        last = rounds - 1 if setting.parameters.reading.P01 else rounds
+        prime = _modulus(setting, self.phase)
+
+        def retold(view: CausalView, edge: Edge, said: Said) -> Message:
+            sender, receiver = edge
+            rank = view.graph.neighbours(sender).index(receiver)
+            others = {tag: value for tag, value in said.items() if tag[0] != sender}
+            if view.round < last:
+                return others
+            own = first_said(view)[sender]
+            own = own if isinstance(own, Mapping) else {}
+            lies = {t: shifted(v, rank, prime) for t, v in own.items() if t[0] == sender}
+            return others | lies
+
+        return Deviation(retelling(self.phase, retold))
+
+
+def shifted(value: object, by: int, prime: int | None) -> object:
+    """A key or the first entry of a report or estimate changed, modulo p if p is given."""
+    if isinstance(value, tuple):
+        return (shifted(value[0], by, prime), *value[1:]) if value else value
+    if not isinstance(value, int):
+        return value
+    return value + by if prime is None else (value + by) % prime
+
+
+def _modulus(setting: Setting, phase: str) -> int | None:
+    """Keys and hashes are residues modulo p, estimates plain integers."""
+    return None if phase == ESTIMATES else setting.parameters.field.prime
+
+
+@attrs.frozen
+class RelayTamperer:
+    """Passes on what honest agents broadcast with 1 added to the first entry, in every round.
+
+    Expected: DIFFERENT_VALUE at an honest agent at the latest when the values are compared (V2);
+    it cannot separate honest agents unseen, whatever the graph. All honest agents end invalid.
+    """
+
+    kind: ClassVar[str] = "relay-tamperer"
+    phase: str = HASHES
+    source: int | None = None
+
+    def build(self, setting: Setting) -> Deviation:
+        """The adversary."""
+        require_phase(setting, self.phase, among=BROADCASTS)
+        sources = setting.honest if self.source is None else (self.source,)
+        prime = _modulus(setting, self.phase)
+
+        def retold(_view: CausalView, _edge: Edge, said: Said) -> Message:
+            return {t: shifted(v, 1, prime) if t[0] in sources else v for t, v in said.items()}
+
+        return Deviation(retelling(self.phase, retold))
+
+
+@attrs.frozen
+class LateFalseAlarm:
+    """A false "I have an alarm" in one round of the agreement, the last unless given.
+
+    With `receiver` only that neighbour is told; on all other occasions they say "no alarm". A lie
+    in round r reaches the honest agents within |V|-1-r steps of an honest receiver (S4, P26); one
+    in the last round splits the network.
+
+    Expected: NEIGHBOUR_ALARM and invalid at the honest agents so reached; the others end valid
+    with an admissible model.
+    """
+
+    kind: ClassVar[str] = "late-false-alarm"
+    round: int | None = None
+    receiver: int | None = None
+
+    def build(self, setting: Setting) -> Deviation:
+        """The adversary."""
+        rounds = setting.phases()[AGREEMENT]
+        when = rounds if self.round is None else self.round
+        if not 1 <= when <= rounds:
+            raise AttackError(f"the agreement has rounds 1..{rounds}, not {when}", clause="SA-1")
+
+        def adversary(view: CausalView) -> Mapping[Edge, Message]:
+            if view.phase != AGREEMENT or view.round != when:
+                return {}
+            return {e: True for e in own_edges(view) if self.receiver in {None, e[1]}}
+
+        return Deviation(together(quiet, adversary))

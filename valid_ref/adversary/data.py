@@ -1,0 +1,103 @@
+"""Attacks through the data: honest code on a gradient source that is not what it should be."""
+
+from typing import ClassVar
+
+import attrs
+import numpy as np
+
+from valid_ref.adversary.attack import AttackError, Deviation, Setting
+from valid_ref.adversary.benign import on_ray, towards
+from valid_ref.lattice import FloatVector, GradientSource
+from valid_ref.losses import LogisticRegression, Loss, Problem, Quadratic, RidgeLeastSquares
+
+
+@attrs.frozen
+class DeltaPlusEpsilon:
+    """The benign attack at a target between delta and delta + epsilon (erratum A14).
+
+    The target x on the ray has phi(x) = n (delta + share eps), where delta + eps is the lowest
+    heterogeneity threshold of the run. Byzantine agents run honest code on quadratics with
+    gradient -sum_H G_u(x)/b at x.
+
+    Expected: for share below 1 and T large everybody valid, the models outside A(H, P, delta) and
+    inside the relaxed set; T times the squared distance to A grows. Well above 1
+    TOO_HETEROGENEOUS at every honest agent.
+    """
+
+    kind: ClassVar[str] = "delta-plus-epsilon"
+    share: float = 0.5
+
+    def build(self, setting: Setting) -> Deviation:
+        """Gradient sources of the Byzantine agents."""
+        return towards(setting, self.target(setting))
+
+    def target(self, setting: Setting) -> FloatVector:
+        """Where the attack leads."""
+        thresholds = heterogeneity_thresholds(setting)
+        if not thresholds or min(thresholds) <= setting.delta:
+            raise AttackError(
+                f"no room above delta = {setting.delta:g}: the heterogeneity thresholds are "
+                f"{thresholds}",
+                clause="GV-6",
+            )
+        return on_ray(setting, setting.delta + self.share * (min(thresholds) - setting.delta))
+
+
+def heterogeneity_thresholds(setting: Setting) -> list[float]:
+    """delta + eps_het of every weighting, as real numbers."""
+    n, bits = setting.graph.agents, setting.parameters.lattice.precision.fraction_bits
+    return [
+        float(w.heterogeneity / (n * w.total**2 * 4**bits)) for w in setting.parameters.weightings
+    ]
+
+
+@attrs.frozen
+class LabelFlip:
+    """Honest code on false labels: y -> total - y; with `ascend` on the negated gradient instead.
+
+    For least squares and logistic regression (total = 0: -y) the targets of the Byzantine agents'
+    data are flipped, for a quadratic its centre: c -> total - c. `ascend` climbs any loss: -g.
+
+    Expected: nothing is locally wrong, an agent may have any data. Valid and admissible while the
+    heterogeneity of the flipped data stays below the threshold, else TOO_HETEROGENEOUS at every
+    honest agent. `ascend` leads to the minimum of sum_H f - sum_B f as long as honest curvature
+    prevails, and is judged likewise; else it runs away: MODEL_NORM, GRADIENT_NORM, NOT_OPTIMAL or
+    TOO_HETEROGENEOUS.
+    """
+
+    kind: ClassVar[str] = "label-flip"
+    total: float = 0.0
+    ascend: bool = False
+
+    def build(self, setting: Setting) -> Deviation:
+        """Gradient sources of the Byzantine agents."""
+        problem = setting.problem
+        if self.ascend:
+            sources = {b: _negated(problem.gradient_source(b)) for b in setting.byzantine}
+            return Deviation(gradient_sources=sources)
+        losses = tuple(
+            flipped(loss, self.total) if agent in setting.byzantine else loss
+            for agent, loss in enumerate(problem.losses)
+        )
+        false = Problem(losses, problem.batch, problem.seed)
+        return Deviation(gradient_sources={b: false.gradient_source(b) for b in setting.byzantine})
+
+
+def flipped(loss: Loss, total: float) -> Loss:
+    """The loss with every label y replaced by total - y."""
+    if isinstance(loss, LogisticRegression) and total != 0:
+        raise AttackError(
+            f"labels +1 and -1 flip to themselves only with total = 0, not {total:g}", clause="AD-9"
+        )
+    if isinstance(loss, RidgeLeastSquares | LogisticRegression):
+        return attrs.evolve(loss, targets=total - loss.targets)
+    if isinstance(loss, Quadratic):
+        return attrs.evolve(loss, centre=total - loss.centre)
+    raise AttackError(f"{type(loss).__name__} has no labels to flip: use ascend", clause="AD-9")
+
+
+def _negated(source: GradientSource) -> GradientSource:
+    def negated(t: int, point: FloatVector) -> FloatVector:
+        return np.negative(source(t, point))
+
+    return negated

@@ -1,0 +1,193 @@
+"""Attacks of the literature that send one false model, made from what honest agents send."""
+
+import enum
+import statistics
+from typing import ClassVar
+
+import attrs
+import numpy as np
+
+from valid_ref.adversary.attack import AttackError, Deviation, Setting
+from valid_ref.adversary.learning import (
+    Gradient,
+    lying,
+    models,
+    on_lattice,
+    units,
+    usual,
+    watched,
+)
+from valid_ref.lattice import IntVector
+from valid_ref.machine import CausalView
+
+NOISE = 2
+"""Tells the adversary's noise from mini-batches and keys, which share seed, agent and round."""
+
+
+@attrs.frozen
+class Gaussian:
+    """Additive Gaussian noise: x_b + N(0, sigma^2) in every entry, anew in every round.
+
+    With the consistent gradient g = (y - x)/alpha and one noise for all receivers nothing is
+    locally wrong; the gradient is then of size sigma sqrt(d)/alpha, which grows with T, so the
+    heterogeneity test (or the norm bound) must see it unless sigma is tiny.
+
+    Expected: consistent, one noise: TOO_HETEROGENEOUS at every honest agent when
+    sigma sqrt(d)/alpha exceeds the threshold, else valid. Honest gradient: BROKEN_RELATION at
+    every honest agent. Per edge: INCONSISTENT_HASHES at every honest agent.
+    """
+
+    kind: ClassVar[str] = "gaussian"
+    sigma: float = 1.0
+    per_edge: bool = False
+    gradient: Gradient = Gradient.CONSISTENT
+
+    def build(self, setting: Setting) -> Deviation:
+        """The adversary."""
+
+        def lie(view: CausalView, sender: int, receiver: int) -> IntVector:
+            stream = receiver if self.per_edge else setting.graph.agents
+            generator = np.random.default_rng([setting.seed, sender, view.round, NOISE, stream])
+            noise = generator.standard_normal(setting.parameters.lattice.dimension)
+            own = usual(setting, view, sender).model
+            return own + on_lattice(setting, units(setting, self.sigma) * noise)
+
+        return Deviation(lying(setting, lie, self.gradient))
+
+
+class Flipped(enum.Enum):
+    """Whose model a sign flip negates."""
+
+    OWN = "own"
+    """The model that honest code would send."""
+    MEAN = "mean"
+    """The mean of the honest models."""
+
+
+@attrs.frozen
+class SignFlip:
+    """The negated model: -x_b, or -mu with mu the mean of this round's honest models.
+
+    Expected: TOO_HETEROGENEOUS or NOT_OPTIMAL at every honest agent when the models are not near
+    zero: to stand at -mu against the mixing takes a gradient of size 2 (eta/alpha) deg |mu|. With
+    the honest gradient BROKEN_RELATION; per edge (with `mean`) INCONSISTENT_HASHES where two
+    honest receivers have different neighbourhoods.
+    """
+
+    kind: ClassVar[str] = "sign-flip"
+    of: Flipped = Flipped.OWN
+    per_edge: bool = False
+    gradient: Gradient = Gradient.CONSISTENT
+
+    def build(self, setting: Setting) -> Deviation:
+        """The adversary."""
+
+        def lie(view: CausalView, sender: int, receiver: int) -> IntVector:
+            if self.of is Flipped.OWN:
+                return -usual(setting, view, sender).model
+            near = watched(setting, receiver, per_edge=self.per_edge)
+            return on_lattice(setting, -models(setting, view, near).mean(axis=0))
+
+        return Deviation(lying(setting, lie, self.gradient))
+
+
+@attrs.frozen
+class Alie:
+    """A little is enough: mu - z s, mu and s mean and deviation of this round's honest models.
+
+    z = Phi^-1((n - m - q)/(n - m)) with m Byzantine agents and q = floor(n/2 + 1) - m, unless
+    given; s is the population deviation, entry by entry. Per edge, mu and s are those of the
+    receiver's neighbourhood.
+
+    Expected: as the models agree, s vanishes and so does the lie: valid and admissible when the
+    thresholds allow for one more agent's gradient, else TOO_HETEROGENEOUS. With the honest
+    gradient BROKEN_RELATION at every honest agent, and per edge INCONSISTENT_HASHES where two
+    honest receivers have different neighbourhoods.
+    """
+
+    kind: ClassVar[str] = "alie"
+    z: float | None = None
+    per_edge: bool = False
+    gradient: Gradient = Gradient.CONSISTENT
+
+    def build(self, setting: Setting) -> Deviation:
+        """The adversary."""
+        z = alie_z(setting.graph.agents, len(setting.byzantine)) if self.z is None else self.z
+
+        def lie(view: CausalView, _sender: int, receiver: int) -> IntVector:
+            near = models(setting, view, watched(setting, receiver, per_edge=self.per_edge))
+            return on_lattice(setting, near.mean(axis=0) - z * near.std(axis=0))
+
+        return Deviation(lying(setting, lie, self.gradient))
+
+
+def alie_z(agents: int, byzantine: int) -> float:
+    """z of ALIE: Phi^-1((n - m - q)/(n - m)), q = floor(n/2 + 1) - m."""
+    q = agents // 2 + 1 - byzantine
+    share = (agents - byzantine - q) / (agents - byzantine)
+    if not 0 < share < 1:
+        raise AttackError(
+            f"ALIE has no z for {byzantine} Byzantine agents of {agents}: Phi^-1({share:g}); "
+            "give z",
+            clause="AD-9",
+        )
+    return statistics.NormalDist().inv_cdf(share)
+
+
+@attrs.frozen
+class InnerProduct:
+    """Inner product manipulation (fall of empires): -epsilon mu, mu the mean of honest models.
+
+    Expected: as for the sign flip of the mean; with a small epsilon the model is held near zero,
+    which takes a gradient of size (1 + epsilon) (eta/alpha) deg |mu|.
+    """
+
+    kind: ClassVar[str] = "ipm"
+    epsilon: float = 0.5
+    per_edge: bool = False
+    gradient: Gradient = Gradient.CONSISTENT
+
+    def build(self, setting: Setting) -> Deviation:
+        """The adversary."""
+
+        def lie(view: CausalView, _sender: int, receiver: int) -> IntVector:
+            near = watched(setting, receiver, per_edge=self.per_edge)
+            return on_lattice(setting, -self.epsilon * models(setting, view, near).mean(axis=0))
+
+        return Deviation(lying(setting, lie, self.gradient))
+
+
+@attrs.frozen
+class Mimic:
+    """The model of one honest agent, the lowest-numbered unless given, in the same round.
+
+    Expected: valid. In a complete graph mixing point and gradient are those of the victim, bit
+    for bit, so that nothing can tell the mimic from an agent with the victim's data; the outcome
+    is admissible as long as the heterogeneity with the victim's data counted twice stays below
+    the threshold. With the honest gradient BROKEN_RELATION at every honest agent.
+    """
+
+    kind: ClassVar[str] = "mimic"
+    victim: int | None = None
+    gradient: Gradient = Gradient.CONSISTENT
+
+    def build(self, setting: Setting) -> Deviation:
+        """The adversary."""
+        victim = require_honest(setting, self.victim)
+
+        def lie(view: CausalView, _sender: int, _receiver: int) -> IntVector:
+            return usual(setting, view, victim).model
+
+        return Deviation(lying(setting, lie, self.gradient))
+
+
+def require_honest(setting: Setting, agent: int | None) -> int:
+    """An honest agent that an attack names; the lowest-numbered if it names none."""
+    if agent is None:
+        return setting.honest[0]
+    if agent not in setting.honest:
+        raise AttackError(
+            f"the victim {agent} is not one of the honest agents {list(setting.honest)}",
+            clause="AD-9",
+        )
+    return agent

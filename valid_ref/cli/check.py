@@ -1,0 +1,75 @@
+"""`valid-ref check`: whether a recording is what the specification says."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from valid_ref.oracle import Recording, Verdict, header_schema, log_schema, open_recording
+from valid_ref.oracle import check as check_recording
+from valid_ref.protocols.valid import Valid
+
+
+def check(
+    recording: Annotated[
+        Path | None, typer.Argument(help="A recording: a directory or a zip.")
+    ] = None,
+    agent: Annotated[
+        list[int] | None, typer.Option(help="Replay this agent only; may be repeated.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON schemas of a recording.")
+    ] = False,
+) -> None:
+    """Replay a recording; exit status 0 only if it conforms.
+
+    Examples: valid-ref check run.zip; valid-ref check run.zip --agent 2 --json
+
+    Implements: RE-8.
+    """
+    if schema:
+        schemas = {"header.json": header_schema(), "log.jsonl": log_schema()}
+        typer.echo(json.dumps(schemas, indent=1))
+        return
+    if recording is None:
+        raise typer.BadParameter("name a recording")
+    opened = open_recording(recording)
+    with _progress(opened, hidden=as_json) as watch:
+        verdict = check_recording(opened, agents=agent or None, watch=watch)
+    typer.echo(json.dumps(verdict.as_json()) if as_json else render(verdict))
+    raise typer.Exit(0 if verdict.conforms else 1)
+
+
+def render(verdict: Verdict) -> str:
+    """A verdict in words."""
+    lines = [f"{verdict.status.value}: {verdict.reason}"]
+    lines += [str(divergence) for divergence in verdict.divergences]
+    if verdict.divergences:
+        agents = ", ".join(map(str, verdict.need_freedom))
+        lines.append(f"only Byzantine freedom explains: agents {agents}")
+        lines += [f"not proved: {limit}" for limit in verdict.limits]
+    if verdict.findings is not None:
+        outcome = verdict.findings.outcome
+        lines.append(f"outcome {'unknown' if outcome is None else outcome}: "
+                     f"{verdict.findings.reason}")  # fmt: skip
+    return "\n".join(lines)
+
+
+@contextmanager
+def _progress(opened: Recording, *, hidden: bool) -> Iterator[Callable[[int], None] | None]:
+    """A bar on standard error, only on a terminal."""
+    if hidden or not sys.stderr.isatty():
+        yield None
+        return
+    total = Valid(opened.parameters).rounds
+    columns = TextColumn("rounds"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("rounds", total=total)
+        yield lambda number: progress.update(task, completed=number)

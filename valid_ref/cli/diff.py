@@ -1,0 +1,33 @@
+"""`valid-ref diff`: where two recordings first differ."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from valid_ref.oracle import diff as first_difference
+from valid_ref.oracle import open_recording
+
+
+def diff(
+    left: Annotated[Path, typer.Argument(help="A recording: a directory or a zip.")],
+    right: Annotated[Path, typer.Argument(help="Another one.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Print the first difference of two recordings; exit status 1 if there is one.
+
+    Example: valid-ref diff ours.zip theirs.zip
+
+    Implements: RE-13.
+    """
+    gap = first_difference(open_recording(left), open_recording(right))
+    if as_json:
+        typer.echo(json.dumps(None if gap is None else gap.as_json()))
+    elif gap is None:
+        typer.echo("the recordings are of the same run")
+    else:
+        entry = "" if gap.index is None else f", entry {gap.index}"
+        typer.echo(f"{gap.place}{entry}\n  last agreed: {gap.agreed}")
+        typer.echo(f"  {left}: {gap.left}\n  {right}: {gap.right}")
+    raise typer.Exit(0 if gap is None else 1)

@@ -1,0 +1,98 @@
+"""`valid-ref errata`: what is wrong in the paper, and the runs that show it."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from valid_ref.errors import ValidRefError
+from valid_ref.trace import find_root, load, look_up
+from valid_ref.trace.matrix import Row
+from valid_ref.trace.model import Erratum
+from valid_ref.witness.catalogue import WITNESSES
+from valid_ref.witness.story import Story
+
+PARTS = ("**Printed.**", "**Wrong because.**", "**Repair.**")
+
+
+class ErratumError(ValidRefError):
+    """Something that is not an erratum."""
+
+
+def errata(
+    identifier: Annotated[str | None, typer.Argument(help="An erratum: P06.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """List the errata, or explain one and replay its witness: printed first, then repaired.
+
+    Examples: valid-ref errata; valid-ref errata P14. Exit status 1 if a witness does not show
+    what it should.
+    """
+    trace = load(find_root(Path.cwd()))
+    if identifier is None:
+        rows = [row.clause for row in trace.rows.values() if isinstance(row.clause, Erratum)]
+        _list(rows, as_json=as_json)
+        return
+    found = look_up(trace, identifier).subject
+    if not isinstance(found, Row) or not isinstance(found.clause, Erratum):
+        raise ErratumError(f"{identifier} is not an erratum", clause="VA-7")
+    _explain(found.clause, as_json=as_json)
+
+
+def _list(found: list[Erratum], *, as_json: bool) -> None:
+    if as_json:
+        rows = [
+            {
+                "id": one.identifier,
+                "title": one.title,
+                "severity": one.severity,
+                "clauses": list(one.clauses),
+                "replays": one.identifier in WITNESSES,
+            }
+            for one in found
+        ]
+        typer.echo(json.dumps(rows, indent=1))
+        return
+    for one in found:
+        live = "replays" if one.identifier in WITNESSES else ""
+        typer.echo(f"{one.identifier}  {one.severity:8s} {live:8s} {one.title}")
+    typer.echo(f"{len(found)} errata; valid-ref errata P14 explains one and replays its witness")
+
+
+def _explain(erratum: Erratum, *, as_json: bool) -> None:
+    witness = WITNESSES.get(erratum.identifier)
+    stories = None if witness is None else (witness.printed(), witness.repaired())
+    shown = stories is None or (stories[0].wrong and not stories[1].wrong)
+    if as_json:
+        document = {
+            "id": erratum.identifier,
+            "title": erratum.title,
+            "text": erratum.text,
+            "printed": None if stories is None else _as_json(stories[0]),
+            "repaired": None if stories is None else _as_json(stories[1]),
+        }
+        typer.echo(json.dumps(document, indent=1))
+    else:
+        typer.echo(f"{erratum.identifier} - {erratum.title} (severity: {erratum.severity})\n")
+        for paragraph in erratum.text.split("\n\n"):
+            if paragraph.strip().startswith(PARTS):
+                typer.echo(paragraph.strip().replace("**", "") + "\n")
+        if witness is None or stories is None:
+            typer.echo(f"No replay; its witnesses: valid-ref trace {erratum.identifier}")
+        else:
+            typer.echo(f"Witness: {witness.about}.\n\nAs printed:")
+            _tell(stories[0], "it goes wrong", "nothing goes wrong")
+            typer.echo("\nRepaired:")
+            _tell(stories[1], "it goes wrong", "nothing goes wrong")
+    raise typer.Exit(0 if shown else 1)
+
+
+def _tell(story: Story, wrong: str, right: str) -> None:
+    for line in story.lines:
+        typer.echo(f"  {line}")
+    typer.echo(f"  => {wrong if story.wrong else right}")
+
+
+def _as_json(story: Story) -> dict[str, object]:
+    return {"lines": list(story.lines), "wrong": story.wrong}

@@ -1,0 +1,220 @@
+"""`valid-ref explore`: every strategy on every small graph."""
+
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import attrs
+import typer
+
+from valid_ref.reading import Reading, ReadingError
+
+if TYPE_CHECKING:
+    from valid_ref.explore import Exploration, Settings
+
+INTERRUPTED = 130
+
+
+def explore(
+    protocol: Annotated[str, typer.Option(help="broadcast, agreement, or both in turn.")] = (
+        "broadcast"
+    ),
+    max_agents: Annotated[int, typer.Option(help="All connected graphs up to so many.")] = 5,
+    min_agents: Annotated[int, typer.Option(help="From so many on.")] = 2,
+    reading: Annotated[
+        str, typer.Option(help="repaired, as-printed, or without:P01,P04.")
+    ] = "repaired",
+    flood: Annotated[
+        str | None, typer.Option(help="Adopting rounds: V-1, min(V,E), min(V,E)+1.")
+    ] = None,
+    compare: Annotated[
+        bool | None, typer.Option("--compare/--no-compare", help="A compare-only round at the end.")
+    ] = None,
+    null_alarm: Annotated[
+        bool | None, typer.Option("--null-alarm/--no-null-alarm", help="Null at the end alarms.")
+    ] = None,
+    agreement_rounds: Annotated[
+        str | None, typer.Option(help="V-1, E, min(V,E), diameter, H-1.")
+    ] = None,
+    alphabet: Annotated[str, typer.Option(help="What Byzantine agents can say.")] = "null,a,b",
+    properties: Annotated[
+        list[str] | None, typer.Option("--property", help="Such as V2; all by default.")
+    ] = None,
+    all_sets: Annotated[
+        bool, typer.Option("--all-sets", help="Also Byzantine sets that break Assumption 1.")
+    ] = False,
+    symmetry: Annotated[
+        bool, typer.Option("--symmetry/--no-symmetry", help="One case of each class, or all.")
+    ] = True,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = os.cpu_count() or 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    resume: Annotated[
+        Path | None, typer.Option(help="State file: written on the way, continued if there.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Directory for the counts, scripts and stories.")
+    ] = None,
+    baseline: Annotated[
+        bool, typer.Option("--baseline", help="Measure the plain Python twin in the same run.")
+    ] = False,
+    record: Annotated[
+        Path | None, typer.Option(help="Manifest to enter the counts in (spec/explored.json).")
+    ] = None,
+) -> None:
+    """Try all graphs, Byzantine sets, sources and strategies, and count what is violated.
+
+    The exit status is 1 if a property other than V5, the printed claim that is false, is violated.
+
+    Examples: valid-ref explore --max-agents 6; valid-ref explore --reading as-printed;
+    valid-ref explore --protocol agreement --agreement-rounds diameter --max-agents 6
+    """
+    from valid_ref.explore import Explored, Settings
+    from valid_ref.explore import explore as explore_all
+    from valid_ref.explore.settings import parse_alphabet
+
+    base = Settings.for_reading(
+        Explored.named(protocol), parse_reading(reading), min_agents, max_agents
+    )
+    settings = attrs.evolve(
+        with_variants(base, flood, compare, null_alarm, agreement_rounds),
+        values=parse_alphabet(alphabet.split(",")),
+        properties=tuple(properties or base.properties),
+        all_sets=all_sets,
+        symmetry=symmetry,
+    )
+    start, spent = time.perf_counter(), _processor_seconds()
+    try:
+        with _progress() as watch:
+            found = explore_all(settings, jobs=jobs, state_file=resume, watch=watch)
+    except KeyboardInterrupt:
+        again = f"; continue with --resume {resume}" if resume else "; nothing was kept (--resume)"
+        typer.echo(f"stopped{again}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    measured: dict[str, Any] = {
+        "seconds": round(time.perf_counter() - start, 2),
+        "processor_seconds": round(_processor_seconds() - spent, 2),
+        "jobs": jobs,
+    }
+    if baseline:
+        measured |= _baseline(settings)
+    document = found.as_json() | {"measured": measured}
+    stories = _counterexamples(found, out)
+    if out is not None:
+        (out / "explored.json").write_text(json.dumps(document, indent=1) + "\n", "utf-8")
+    if record is not None:
+        from valid_ref.explore import record as enter
+
+        machine = {"python": platform.python_version(), "machine": platform.machine()}
+        enter(record, found, measured | machine)
+    typer.echo(json.dumps(document) if as_json else _report(found, measured, stories))
+    if found.broken:
+        raise typer.Exit(1)
+
+
+def parse_reading(text: str) -> Reading:
+    """The reading that a command line names."""
+    if text in {"repaired", "as-printed"}:
+        return Reading.repaired() if text == "repaired" else Reading.as_printed()
+    kind, _, errata = text.partition(":")
+    if kind != "without":
+        raise ReadingError(
+            f"no reading {text!r}; write repaired, as-printed, or without:P01,P04", clause="VA-7"
+        )
+    return Reading.without(*errata.split(","))
+
+
+def with_variants(
+    settings: "Settings",
+    flood: str | None,
+    compare: bool | None,
+    null_alarm: bool | None,
+    rounds: str | None,
+) -> "Settings":
+    """The settings with the parts of a repair set one by one."""
+    from valid_ref.explore import ExploreError, Flood, Rounds
+
+    broadcast, agreement = settings.broadcast, settings.agreement
+    try:
+        if flood is not None:
+            broadcast = attrs.evolve(broadcast, flood=Flood(flood))
+        if rounds is not None:
+            agreement = attrs.evolve(agreement, rounds=Rounds(rounds))
+    except ValueError as error:
+        raise ExploreError(str(error)) from None
+    if compare is not None:
+        broadcast = attrs.evolve(broadcast, compare=compare)
+    if null_alarm is not None:
+        broadcast = attrs.evolve(broadcast, null_alarm=null_alarm)
+    return attrs.evolve(settings, broadcast=broadcast, agreement=agreement)
+
+
+def _processor_seconds() -> float:
+    """What this process and its children have used."""
+    return sum(os.times()[:4])
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """A bar on the terminal; nothing where there is none."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("exploring", total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def _baseline(settings: "Settings") -> dict[str, Any]:
+    """Both explorers on the same sample of the broadcasts."""
+    from valid_ref.explore import measure_plain
+
+    every = {2: 1, 3: 1, 4: 1, 5: 4, 6: 100, 7: 8000}[settings.max_agents]
+    speed = measure_plain(settings, every)
+    return {
+        "compiled_states_per_second": round(speed.states / speed.compiled_seconds),
+        "plain_states_per_second": round(speed.states / speed.plain_seconds),
+        "times_as_fast": round(speed.ratio, 1),
+    }
+
+
+def _counterexamples(found: "Exploration", out: Path | None) -> list[str]:
+    """The smallest counterexample of every violated property, replayed; also written if asked."""
+    from valid_ref.explore import replay_script, smallest_counterexample, tell
+
+    stories = []
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+    for name in found.tallies:
+        script = smallest_counterexample(found, name)
+        if script is not None:
+            stories.append(tell(replay_script(script)))
+            if out is not None:
+                text = json.dumps(script.as_json(), indent=1)
+                (out / f"{name}.json").write_text(text + "\n", "utf-8")
+                (out / f"{name}.txt").write_text(stories[-1] + "\n", "utf-8")
+    return stories
+
+
+def _report(found: "Exploration", measured: dict[str, Any], stories: list[str]) -> str:
+    settings = found.settings
+    lines = [
+        f"{settings.explored.slug}: all connected graphs of {settings.min_agents} to "
+        f"{settings.max_agents} agents, all strategies",
+        f"{'property':<10}{'instance':<20}{'instances':>10}{'violated':>10}",
+    ]
+    for name, kinds in found.tallies.items():
+        for kind, tally in kinds.items():
+            note = "   the printed claim, false (P02)" if name == "V5" else ""
+            lines.append(f"{name:<10}{kind:<20}{tally.instances:>10}{tally.violations:>10}{note}")
+    lines += [f"{what}: {count}" for what, count in found.notes.items()]
+    lines.append(
+        f"{found.states} states in {found.classes} classes, which stand for {found.represented}; "
+        + ", ".join(f"{what.replace('_', ' ')} {value}" for what, value in measured.items())
+    )
+    return "\n\n".join(["\n".join(lines), *stories])

@@ -1,0 +1,136 @@
+"""`valid-ref prove`: run the machine-checked steps of the lemmas and theorems."""
+
+import importlib
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from valid_ref.errors import ValidRefError
+from valid_ref.trace import find_root
+
+
+class ProofsMissingError(ValidRefError):
+    """The proofs, or what they compute with, are not installed."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, clause="")
+
+    def __str__(self) -> str:
+        return self.message
+
+
+def _proofs(module: str) -> Any:
+    """A module of proofs_check, which the reference itself never imports."""
+    try:
+        return importlib.import_module(f"proofs_check.{module}")
+    except ModuleNotFoundError as error:
+        raise ProofsMissingError(
+            f"{error.name} is not installed; the proofs need: pip install 'valid-ref[proofs]'"
+        ) from None
+
+
+def prove(
+    name: Annotated[
+        str | None, typer.Argument(help="One proof, such as perturbation; all by default.")
+    ] = None,
+    deep: Annotated[bool, typer.Option("--deep", help="Long and statistical steps too.")] = False,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes to use.")] = 2,
+    details: Annotated[
+        bool, typer.Option("--details", help="Print each statement and what was found.")
+    ] = False,
+    record: Annotated[
+        bool, typer.Option("--record", help="Write the manifest and spec/proofs.md anew.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Check every step of every lemma and theorem; fail if one that must hold does not.
+
+    Examples: valid-ref prove; valid-ref prove perturbation --details; valid-ref prove --deep
+    """
+    registry, runner = _proofs("registry"), _proofs("runner")
+    proofs = registry.select(name)
+    steps = registry.steps_of(proofs, deep)
+    outcomes = []
+    if not as_json:
+        left = "" if deep else ", deep ones left out"
+        typer.echo(f"{len(steps)} steps of {len(proofs)} proofs{left}")
+        typer.echo(f"{'step':<48}  {'method':<14}  {'result':<8}  seconds")
+    for number, outcome in enumerate(runner.run(steps, jobs), start=1):
+        outcomes.append(outcome)
+        if not as_json:
+            typer.echo(_line(number, len(steps), outcome, details))
+    wrong = [outcome for outcome in outcomes if not outcome.as_expected]
+    if as_json:
+        typer.echo(json.dumps(_document(proofs, outcomes, registry, runner), indent=1))
+    else:
+        for line in _verdicts(proofs, outcomes, runner):
+            typer.echo(line)
+    if record:
+        _record(proofs, outcomes, whole=name is None)
+    if wrong:
+        raise typer.Exit(1)
+
+
+def _line(number: int, total: int, outcome: Any, details: bool) -> str:
+    """One row of the table."""
+    step = outcome.step
+    axioms = ", ".join(axiom.value for axiom in step.axioms)
+    row = f"{step.name:<48}  {step.method.value:<14}  {outcome.result.value:<8}"
+    row += f"  {outcome.seconds:7.2f}"
+    row += f"  [{number}/{total}]" + (f"  axioms: {axioms}" if axioms else "")
+    if details or not outcome.as_expected:
+        row += f"\n    {step.statement}\n    {outcome.detail}"
+    return row
+
+
+def _verdicts(proofs: Any, outcomes: list[Any], runner: Any) -> list[str]:
+    """One line on each proof."""
+    lines = [""]
+    for proof in proofs:
+        mine = [outcome for outcome in outcomes if outcome.step in proof.steps]
+        lines.append(f"{proof.title}: {runner.verdict(proof, mine)}")
+    return lines
+
+
+def _document(proofs: Any, outcomes: list[Any], registry: Any, runner: Any) -> dict[str, Any]:
+    """Everything that was found, for a program."""
+    found = []
+    for proof in proofs:
+        mine = [outcome for outcome in outcomes if outcome.step in proof.steps]
+        steps = [
+            {
+                "name": outcome.step.name,
+                "statement": outcome.step.statement,
+                "clauses": list(outcome.step.clauses),
+                "method": outcome.step.method.value,
+                "role": outcome.step.role.value,
+                "axioms": [axiom.value for axiom in outcome.step.axioms],
+                "needs": list(outcome.step.needs),
+                "deep": outcome.step.deep,
+                "result": outcome.result.value,
+                "expected": outcome.step.expected.value,
+                "detail": outcome.detail,
+                "seconds": round(outcome.seconds, 3),
+            }
+            for outcome in mine
+        ]
+        found.append(
+            {"name": proof.name, "title": proof.title, "steps": steps,
+             "strength": registry.strength(proof).value, "verdict": runner.verdict(proof, mine)}
+        )  # fmt: skip
+    return {"proofs": found, "as_expected": all(outcome.as_expected for outcome in outcomes)}
+
+
+def _record(proofs: Any, outcomes: list[Any], whole: bool) -> None:
+    """Write what came out into the manifest, and the table into the specification."""
+    if not whole:
+        raise ProofsMissingError("--record writes the table of all proofs: give no name")
+    manifest, root = _proofs("manifest"), find_root(Path.cwd())
+    path = root / "proofs_check" / "manifest.json"
+    known = manifest.read_manifest(path) if path.is_file() else {}
+    text = manifest.manifest_text(proofs, outcomes, known)
+    path.write_text(text, encoding="utf-8")
+    page = manifest.markdown(proofs, manifest.read_manifest(path))
+    (root / "spec" / "proofs.md").write_text(page, encoding="utf-8")

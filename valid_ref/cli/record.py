@@ -1,0 +1,32 @@
+"""`valid-ref record`: run a scenario and keep everything that was said."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from valid_ref.front import run as run_scenario
+from valid_ref.oracle import record_run
+from valid_ref.scenario import Scenario, load_scenario
+
+
+def record(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="RUN.zip, or an empty or new directory.")
+    ],
+    scenario: Annotated[Path | None, typer.Argument(help="A scenario file (JSON).")] = None,
+    anonymous: Annotated[
+        bool, typer.Option("--anonymous", help="Do not record who is Byzantine.")
+    ] = False,
+    checksums: Annotated[bool, typer.Option(help="A running checksum in every line.")] = True,
+) -> None:
+    """Run a scenario (the default one if none is given) and record it.
+
+    Example: valid-ref run --graph path:4 --save s.json; valid-ref record s.json -o run.zip
+
+    Implements: RE-12.
+    """
+    chosen = Scenario() if scenario is None else load_scenario(scenario)
+    finished = run_scenario(chosen)
+    record_run(finished, output, byzantine_known=not anonymous, checksums=checksums)
+    typer.echo(f"{output}: {len(finished.execution.rounds)} rounds, outcome {finished.outcome}")

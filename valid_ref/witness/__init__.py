@@ -1,0 +1,1 @@
+"""Witnesses: for every erratum that a run can show, the run."""

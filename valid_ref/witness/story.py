@@ -1,0 +1,44 @@
+"""A witness: the smallest run in which the printed text goes wrong, beside the repaired one."""
+
+from collections.abc import Callable
+
+import attrs
+
+from valid_ref.front import Run, run
+from valid_ref.scenario.scenario import Scenario
+
+
+@attrs.frozen
+class Story:
+    """What happened, line by line, and whether it is what must not happen."""
+
+    lines: tuple[str, ...]
+    wrong: bool
+
+
+@attrs.frozen
+class Witness:
+    """An erratum shown twice: as printed (it goes wrong) and as repaired (it does not)."""
+
+    erratum: str
+    about: str
+    printed: Callable[[], Story]
+    repaired: Callable[[], Story]
+
+
+def tell_run(finished: Run, *, wrong: bool, extra: tuple[str, ...] = ()) -> Story:
+    """A run of Valid in a few lines."""
+    execution = finished.execution
+    lines = [f"outcome {finished.outcome}; honest agents valid: {list(execution.honest_valid)}"]
+    for agent in execution.honest:
+        alarms = execution.states[agent].memory.alarms
+        said = f"{len(alarms)} alarms, first {alarms[0]}" if alarms else "no alarm"
+        lines.append(f"  agent {agent}: {said}")
+    return Story((*lines, *extra), wrong)
+
+
+def honest_run(scenario: Scenario) -> Story:
+    """A run in which nobody cheats; any alarm is wrong."""
+    finished = run(scenario)
+    alarmed = any(state.memory.alarms for state in finished.execution.states.values())
+    return tell_run(finished, wrong=alarmed)

@@ -1,0 +1,168 @@
+"""Errata of LocalValidate: hidden agents, lone agents, false reports, keys known too early."""
+
+import attrs
+import numpy as np
+
+from valid_ref.adversary.attack import AttackError
+from valid_ref.adversary.early_keys import EarlyKeys
+from valid_ref.adversary.hidden import HiddenTranscripts
+from valid_ref.adversary.lone_victim import LoneVictim
+from valid_ref.adversary.reports import BalancedReport, HashLiar
+from valid_ref.front import run
+from valid_ref.guarantees.outcome import final_models
+from valid_ref.protocols.parameters import CheckedKeys
+from valid_ref.scenario import parts
+from valid_ref.scenario.scenario import Scenario
+from valid_ref.witness.story import Story, Witness, tell_run
+
+OPEN = (parts.Check("t", parts.Polynomial(), parts.ConfiguredThresholds(1e6, 1e12)),)
+"""Thresholds out of the way: the erratum is about LocalValidate."""
+
+
+def _centres(*centres: float) -> parts.Quadratics:
+    return parts.Quadratics(tuple(parts.QuadraticAgent(((1.0,),), (c,)) for c in centres))
+
+
+HIDDEN = Scenario(
+    graph=parts.Family("path:6"),
+    loss=_centres(0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+    schedule=parts.Diminishing(a=1.0, t0=2.0, e0=0.5),
+    bounds=parts.NoBounds(),
+    checks=OPEN,
+    delta=1.0,
+    byzantine=(0, 1, 4, 5),
+    attack=HiddenTranscripts(3.0),
+)
+"""The path w1-v1-h1-h2-v2-w2: nobody honest hears agents 0 and 5."""
+
+
+def _p06(*, printed: bool) -> Story:
+    without = ("P06",) if printed else ()
+    lines: list[str] = []
+    scaled: list[float] = []
+    notes: tuple[str, ...] = ()
+    all_valid = True
+    for T in (50, 200, 800):
+        finished = run(attrs.evolve(HIDDEN, rounds=T, without=without))
+        models = final_models(finished.execution, finished.execution.honest_valid)
+        all_valid = all_valid and len(models) == 2
+        spread = float(sum(np.sum((m - np.mean(models, axis=0)) ** 2) for m in models))
+        scaled.append(T * spread)
+        notes = finished.prepared.notes
+        valid = list(finished.execution.honest_valid)
+        lines.append(f"T = {T}: valid {valid}, T sum |x_v - mean|^2 = {T * spread:.1f}")
+    promised = not any("no guarantee applies" in note for note in notes)
+    lines += [note for note in notes if "no guarantee" in note]
+    if promised:
+        lines.append("Assumption 1 holds, so O(1/T) consensus is promised; it does not happen")
+    return Story(tuple(lines), wrong=promised and all_valid and scaled[-1] > 4 * scaled[0])
+
+
+def _p07(*, printed: bool) -> Story:
+    thresholds = parts.ConfiguredThresholds(0.05, 0.05)
+    scenario = Scenario(
+        graph=parts.Family("path:2"),
+        loss=_centres(0.0, 0.0),
+        rounds=200,
+        schedule=parts.ConstantSteps(0.009, 0.5),
+        bounds=parts.NoBounds(),
+        checks=(parts.Check("gamma = .9", parts.Exponential(0.9), thresholds),),
+        byzantine=(1,),
+        attack=LoneVictim(50.0),
+        delta=0.05,
+        without=("P07",) if printed else (),
+    )
+    finished = run(scenario)
+    models = final_models(finished.execution, (0,))
+    ends = f"  agent 0 ends at {models[0][0]:.1f}; its own minimiser is 0" if models else ""
+    return tell_run(finished, wrong=bool(models), extra=(ends,) if ends else ())
+
+
+SMALL = Scenario(
+    graph=parts.Family("cycle:5"),
+    loss=parts.RandomQuadratics(1),
+    rounds=3,
+    bounds=parts.NoBounds(),
+    checks=OPEN,
+    byzantine=(0,),
+)
+
+
+def _p08(*, printed: bool) -> Story:
+    scenario = attrs.evolve(
+        SMALL,
+        attack=BalancedReport(),
+        keys_checked=CheckedKeys.OWN,
+        without=("P08",) if printed else (),
+    )
+    finished = run(scenario)
+    return tell_run(
+        finished,
+        wrong=bool(finished.execution.honest_valid),
+        extra=("  (agent 0 broke its relation by one unit and lied about its neighbours)",),
+    )
+
+
+def _p09(*, printed: bool) -> Story:
+    """The commitments are dead: lies in them change nothing. Repaired, there are none."""
+    attack = HashLiar(before_keys=True) if printed else None
+    scenario = attrs.evolve(SMALL, attack=attack, without=("P09",) if printed else ())
+    finished = run(scenario)
+    phases = list(dict.fromkeys(spoken.phase for spoken in finished.execution.rounds))
+    valid = finished.execution.honest_valid
+    lines = (f"phases {phases}", f"{'lies in every commitment; ' if printed else ''}valid {valid}")
+    dead = printed and len(valid) == 4 and "LocalValidate.commitments" in phases
+    return Story(lines, wrong=dead)
+
+
+def _p11(*, printed: bool) -> Story:
+    scenario = attrs.evolve(
+        SMALL,
+        graph=parts.Family("complete:3"),
+        loss=parts.RandomQuadratics(2),
+        attack=EarlyKeys(),
+        without=("P11",) if printed else (),
+    )
+    try:
+        finished = run(scenario)
+    except AttackError as error:
+        return Story((f"the attack cannot even be built: {error}",), wrong=False)
+    return tell_run(
+        finished,
+        wrong=bool(finished.execution.honest_valid),
+        extra=("  (agent 0 added to Gamma a vector that hashes to 0 under all known keys)",),
+    )
+
+
+WITNESSES = (
+    Witness(
+        "P06",
+        "a Byzantine agent that nobody honest hears lets its neighbour say anything",
+        lambda: _p06(printed=True),
+        lambda: _p06(printed=False),
+    ),
+    Witness(
+        "P07",
+        "a lone honest agent is drawn to 49.1 and ends valid",
+        lambda: _p07(printed=True),
+        lambda: _p07(printed=False),
+    ),
+    Witness(
+        "P08",
+        "where only neighbours are checked a false report balances a broken relation",
+        lambda: _p08(printed=True),
+        lambda: _p08(printed=False),
+    ),
+    Witness(
+        "P09",
+        "hashes broadcast before the keys are read by nobody",
+        lambda: _p09(printed=True),
+        lambda: _p09(printed=False),
+    ),
+    Witness(
+        "P11",
+        "keys known before the transcripts are fixed hide a broken relation",
+        lambda: _p11(printed=True),
+        lambda: _p11(printed=False),
+    ),
+)
