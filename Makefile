@@ -4,11 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check deep clean
+.PHONY: demo test check deep coq coq-oracle clean
 
 demo: $(READY)
 	$(BIN)/valid-ref run --graph paper --rounds 200
-	$(BIN)/valid-ref run --graph paper --rounds 200 --byzantine 4 --attack benign:fraction=0.5
+	$(BIN)/valid-ref run --graph paper --rounds 200 --byzantine 4 --attack equivocation
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto
@@ -23,6 +23,17 @@ check: $(READY)
 deep: $(READY)
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -n auto -m "deep or not deep"
 	$(BIN)/python tests/mutation/run.py --write spec/mutants.md
+
+coq:
+	@if command -v coqc >/dev/null; then $(MAKE) -C proofs_check/coq check; \
+	elif [ "$(COQ_REQUIRED)" = 1 ]; then echo "coq: coqc is missing and COQ_REQUIRED=1"; exit 1; \
+	else echo "coq: SKIPPED, coqc is not installed (what to install: proofs_check/coq/README.md)"; fi
+
+coq-oracle: $(READY)
+	@if command -v coqc >/dev/null && command -v ocamlfind >/dev/null; then \
+	  $(MAKE) -C proofs_check/coq oracle PYTHON=$(abspath $(BIN)/python); \
+	elif [ "$(COQ_REQUIRED)" = 1 ]; then echo "coq-oracle: coqc or ocamlfind is missing"; exit 1; \
+	else echo "coq-oracle: SKIPPED, coqc or ocamlfind is not installed"; fi
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

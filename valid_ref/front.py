@@ -12,7 +12,7 @@ from valid_ref.alarms import Raised
 from valid_ref.execution import Execution, execute
 from valid_ref.guarantees.outcome import Judgement, judge
 from valid_ref.lattice import from_lattice
-from valid_ref.machine import Message
+from valid_ref.machine import DEEPEST, Message
 from valid_ref.scenario.build import Prepared, prepare
 from valid_ref.scenario.document import unstructure
 from valid_ref.scenario.scenario import Scenario, scenario_as_json
@@ -122,7 +122,7 @@ def _alarm(raised: Raised) -> dict[str, Any]:
     }
 
 
-def _plain(message: Message) -> Any:  # noqa: PLR0911 - one return per kind of data
+def _plain(message: Message, depth: int = 0) -> Any:  # noqa: PLR0911 - one return per kind of data
     """A message as JSON; what is not data is named by its type."""
     if message is None or isinstance(message, bool | int | str):
         return message
@@ -130,13 +130,16 @@ def _plain(message: Message) -> Any:  # noqa: PLR0911 - one return per kind of d
         return message if np.isfinite(message) else str(message)
     if isinstance(message, np.ndarray):
         return message.tolist() if message.dtype == np.int64 else f"<array of {message.dtype}>"
+    if depth == DEEPEST:
+        return "<nested too deeply>"
     if isinstance(message, tuple | list):
-        return [_plain(item) for item in message]
+        return [_plain(item, depth + 1) for item in message]
     if isinstance(message, Mapping):
-        entries = [[_plain(key), _plain(value)] for key, value in message.items()]
+        pairs = message.items()
+        entries = [[_plain(key, depth + 1), _plain(value, depth + 1)] for key, value in pairs]
         return sorted(entries, key=lambda entry: json.dumps(entry[0], sort_keys=True))
     kind = type(message)
     if attrs.has(kind):
         fields = attrs.fields(kind)
-        return {field.name: _plain(getattr(message, field.name)) for field in fields}
+        return {field.name: _plain(getattr(message, field.name), depth + 1) for field in fields}
     return f"<{type(message).__name__}>"

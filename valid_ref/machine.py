@@ -5,6 +5,7 @@ directed edge. An honest message is stored once for all its receivers.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Generic, Protocol, TypeVar, overload
 
 import attrs
@@ -186,7 +187,7 @@ def _deviations(view: CausalView, adversary: Adversary) -> Mapping[Edge, Message
     """
     if not view.byzantine:
         return {}
-    deviations = dict(adversary(view))
+    deviations = {edge: _sealed(message) for edge, message in adversary(view).items()}
     for sender, receiver in deviations:
         if sender not in view.byzantine or receiver not in view.graph.neighbours(sender):
             raise NetworkError(
@@ -197,22 +198,34 @@ def _deviations(view: CausalView, adversary: Adversary) -> Mapping[Edge, Message
     return deviations
 
 
+def _sealed(message: Message) -> Message:
+    """A mapping as it is now, whatever the adversary does to it later."""
+    return MappingProxyType(dict(message)) if type(message) is dict else message
+
+
 def _inbox(graph: AgentGraph, spoken: Round, receiver: int) -> dict[int, Message]:
     heard = {sender: spoken.on_edge(sender, receiver) for sender in graph.neighbours(receiver)}
     return {sender: message for sender, message in heard.items() if message is not None}
 
 
-def count_scalars(message: Message) -> int:
+DEEPEST = 16
+"""Byzantine data nested deeper than this is counted as one scalar; honest messages are flat."""
+
+
+def count_scalars(message: Message, depth: int = 0) -> int:  # noqa: PLR0911 - one per kind
     """How many numbers a message holds; tags and silence count nothing."""
     if message is None:
         return 0
     if isinstance(message, np.ndarray):
         return int(message.size)
+    if depth == DEEPEST:
+        return 1
     if isinstance(message, Mapping):
-        return sum(count_scalars(value) for value in message.values())
+        return sum(count_scalars(value, depth + 1) for value in message.values())
     if isinstance(message, tuple | list):
-        return sum(count_scalars(item) for item in message)
+        return sum(count_scalars(item, depth + 1) for item in message)
     kind = type(message)
     if attrs.has(kind):
-        return sum(count_scalars(getattr(message, field.name)) for field in attrs.fields(kind))
+        fields = attrs.fields(kind)
+        return sum(count_scalars(getattr(message, field.name), depth + 1) for field in fields)
     return 1

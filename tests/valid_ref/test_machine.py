@@ -118,3 +118,24 @@ def test_scalars_are_counted_whatever_holds_them() -> None:
     message = {(0, 1): (1, 2, (3,)), (0, 2): np.zeros(4), (1, 1): None, (2, 2): [True]}
     assert count_scalars(message) == 3 + 4 + 0 + 1
     assert count_scalars(None) == 0
+
+
+def test_scalars_of_a_list_that_contains_itself_are_counted_in_the_end() -> None:
+    endless: list[object] = [1]
+    endless.append(endless)
+    assert 16 <= count_scalars(endless) <= 40
+
+
+@pytest.mark.checks("LM-5", "MO-6")
+def test_what_was_said_cannot_be_changed_afterwards() -> None:
+    graph, word = path(3), {"said": 1}
+
+    def adversary(view: CausalView) -> dict[tuple[int, int], object]:
+        if view.round == 2:
+            word["said"] = 2
+        return {(2, 1): word} if view.round == 1 else {}
+
+    result = run_machine(
+        graph, Echo(graph), {0: 1, 1: 2, 2: 3}, byzantine=frozenset({2}), adversary=adversary
+    )
+    assert dict(result.rounds[0].on_edge(2, 1)) == {"said": 1}

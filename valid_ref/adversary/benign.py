@@ -38,7 +38,9 @@ class Benign:
 def towards(setting: Setting, target: FloatVector) -> Deviation:
     """Honest code on quadratics that make the target the optimum of the whole network.
 
-    Implements: GU-11.
+    Every vector is the gradient of some quadratic at the target: the class is f-complete.
+
+    Implements: GU-10, GU-11.
     """
     [vector, *_same] = best_byzantine_vectors(setting.problem, setting.honest, target)
     curvature = setting.problem.strong_convexity

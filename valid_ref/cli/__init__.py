@@ -5,11 +5,15 @@ import sys
 import typer
 
 from valid_ref import __version__
+from valid_ref.cli.check import check
+from valid_ref.cli.diff import diff
 from valid_ref.cli.errata import errata
 from valid_ref.cli.explore import explore
 from valid_ref.cli.learn import learn
 from valid_ref.cli.prove import prove
+from valid_ref.cli.record import record
 from valid_ref.cli.run import run
+from valid_ref.cli.show import show
 from valid_ref.cli.trace import trace
 from valid_ref.errors import ValidRefError
 
@@ -24,6 +28,10 @@ app.command()(learn)
 app.command()(errata)
 app.command()(explore)
 app.command()(prove)
+app.command()(record)
+app.command()(check)
+app.command()(show)
+app.command()(diff)
 app.command()(trace)
 
 

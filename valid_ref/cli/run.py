@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from valid_ref.adversary.catalogue import AttackPart
+from valid_ref.adversary.catalogue import AttackPart, describe
 from valid_ref.cli.summary import summary
 from valid_ref.explore.script import FORMAT as SCRIPT_FORMAT
 from valid_ref.explore.script import Script, replay_script
@@ -63,6 +63,9 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     save: Annotated[Path | None, typer.Option(help="Write the scenario here, whole.")] = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema.")] = False,
+    attacks: Annotated[
+        bool, typer.Option("--attacks", help="List the named attacks and their options.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the outcome only.")] = False,
 ) -> None:
     """Run Valid and judge the outcome; exit status 1 if it is "failed", or a property broken.
@@ -72,6 +75,12 @@ def run(
     """
     if schema:
         typer.echo(json.dumps(scenario_schema(), indent=1))
+        return
+    if attacks:
+        for one in describe():
+            typer.echo(f"{one.kind:24s} {one.summary}")
+            for name, default in one.options.items():
+                typer.echo(f"{'':26s}{name} = {default}")
         return
     if scenario is not None and (script := _script(scenario)) is not None:
         _replay(script, as_json=as_json)

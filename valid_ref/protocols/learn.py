@@ -1,6 +1,7 @@
 """LearnModel: distributed stochastic gradient descent on the exact lattice (alg:dgd)."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import attrs
 import numpy as np
@@ -24,16 +25,24 @@ from valid_ref.reading import Reading
 PHASE = "LearnModel"
 
 
-def _read_only(value: IntVector) -> IntVector:
-    return freeze(value) if isinstance(value, np.ndarray) else value
+def _own_copy(value: Any) -> Any:
+    """A vector that nobody can change after it was sent (LM-5): a copy, unless it is read-only."""
+    if not isinstance(value, np.ndarray):
+        return value
+    array: Any = value
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
+            return freeze(np.array(value))
+        array = array.base
+    return value
 
 
 @attrs.frozen(eq=False)
 class LearningMessage:
     """(x_v(t), Gamma_v(t)): the model and the scaled gradient of one round, read-only."""
 
-    model: IntVector = attrs.field(converter=_read_only)
-    scaled_gradient: IntVector = attrs.field(converter=_read_only)
+    model: IntVector = attrs.field(converter=_own_copy)
+    scaled_gradient: IntVector = attrs.field(converter=_own_copy)
 
 
 @attrs.frozen

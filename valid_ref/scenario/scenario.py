@@ -41,7 +41,7 @@ class Scenario:
     given; `delta` is the heterogeneity of the losses if not given; `eps_success` the certificate's
     bound on the final distance; `without` lists the errata whose repairs are turned off.
 
-    Implements: VA-6, VA-7.
+    Implements: VA-6, VA-7, MO-11.
     """
 
     format: str = FORMAT

@@ -32,6 +32,11 @@ class Row:
         return bool(self.tested or self.explored or self.proved)
 
     @property
+    def proved_coq(self) -> tuple[Marker, ...]:
+        """The theorems of the proof assistant that name the clause."""
+        return tuple(marker for marker in self.proved if marker.role is Role.PROVED_COQ)
+
+    @property
     def markers(self) -> tuple[Marker, ...]:
         """All that is tied to the clause, by column."""
         return self.implemented + self.tested + self.explored + self.proved + self.witnessed

@@ -24,6 +24,7 @@ HEADINGS = (
     "tested",
     "explored",
     "proved",
+    "in Coq",
     "witnessed",
     "open",
     "paper",
@@ -73,7 +74,8 @@ def explain(trace: Trace, identifier: str) -> str:
 
 def _cells(trace: Trace, row: Row) -> tuple[str, ...]:
     """The cells of one clause."""
-    columns = (row.implemented, row.tested, row.explored, row.proved, row.witnessed)
+    proofs = (row.proved, row.proved_coq)
+    columns = (row.implemented, row.tested, row.explored, *proofs, row.witnessed)
     counts = (str(len(markers)) if markers else "-" for markers in columns)
     clause = row.clause
     return (clause.identifier, clause.kind, *counts, _open(trace, row), ", ".join(clause.labels))
@@ -87,7 +89,7 @@ def _open(trace: Trace, row: Row) -> str:
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
     """One line: words to the left, counts to the right."""
-    counts = range(2, 7)
+    counts = range(2, 8)
     padded = (
         cell.rjust(width) if column in counts else cell.ljust(width)
         for column, (cell, width) in enumerate(zip(cells, widths, strict=True))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support import (
     all_alarms,
+    both,
     bumped,
     edited,
     network,
@@ -297,3 +298,10 @@ def test_nothing_is_said_about_edges_between_byzantine_agents() -> None:
     execution = run(network(complete(4)), to_one, byzantine=[2, 3])
     assert equivocations(execution) == (2,)
     assert 2 not in common_transcripts(execution)
+    two_liars = both(
+        edited(LEARN, shifted(gamma=5), edges=[(0, 1)]),
+        edited(LEARN, shifted(gamma=5), edges=[(3, 2), (3, 4)]),
+    )
+    execution = run(network(cycle(6)), two_liars, byzantine=[0, 3])
+    assert equivocations(execution) == (0,)
+    assert broken_relations(execution) == ()  # not defined once somebody equivocated

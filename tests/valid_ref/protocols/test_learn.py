@@ -170,3 +170,11 @@ def test_bad_starts_are_refused() -> None:
         LearnModel(graph, parameters, np.full(2, parameters.model_limit))
     with pytest.raises(LatticeError, match=r"degree 3.*made for 2"):
         LearnModel(complete(4), parameters, np.zeros(2, dtype=np.int64))
+
+
+@pytest.mark.checks("LM-5")
+def test_a_message_does_not_follow_the_array_it_was_made_from() -> None:
+    base = np.zeros(4, dtype=np.int64)
+    message = LearningMessage(base[:2], base[2:])
+    base[:] = 7
+    assert message.model.tolist() == message.scaled_gradient.tolist() == [0, 0]

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from valid_ref.trace import Trace
 
 MATRIX = """\
-clause  kind     implemented  tested  explored  proved  witnessed  open  paper
-LV-1    rule               1       1         -       -          -  -     eq:cc4, eq:cc3
-LV-2    term               1       -         -       -          -  -
-V2      claim              -       1         -       -          -  -
-P04     erratum            -       -         -       -          1  -     alg:local
-A01     erratum            -       -         -       -          -  -
+clause  kind     implemented  tested  explored  proved  in Coq  witnessed  open  paper
+LV-1    rule               1       1         -       -       -          -  -     eq:cc4, eq:cc3
+LV-2    term               1       -         -       -       -          -  -
+V2      claim              -       1         -       -       -          -  -
+P04     erratum            -       -         -       -       -          1  -     alg:local
+A01     erratum            -       -         -       -       -          -  -
 
 1 rules, 1 terms, 1 claims, 2 errata: 2 implemented, 2 tested, 0 explored, 0 proved, \
 1 witnessed; 0 gaps, 0 of them not yet"""
@@ -57,7 +57,7 @@ def test_open_gaps_are_shown_and_accepted_ones_are_in_brackets(sound: Path) -> N
     (sound / "tests/test_local.py").unlink()
     (sound / "spec/not-yet.txt").write_text("LV-1 code\n")
     lines = render_matrix(load(sound)).split("\n")
-    assert lines[1].split()[7:9] == ["(code)", "check"]
+    assert lines[1].split()[8:10] == ["(code)", "check"]
     assert lines[-1].endswith("5 gaps, 1 of them not yet")
     assert "  Open: (code) check" in explain(load(sound), "LV-1")
 

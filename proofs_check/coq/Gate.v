@@ -1,0 +1,175 @@
+(** Prints the assumptions of every headline theorem; written by gate.py, compared with
+    gate.expected by `make check`. *)
+From ValidRef Require Import Network BroadcastProof AgreementProof HashProof LatticeProof Witness LocalProof EndToEnd Hidden Sanity Contraction Perturbation Bounded Consensus Admissible.
+
+(* Network.v *)
+Goal True. idtac "rushing_reduces". exact I. Qed.
+Print Assumptions Network.rushing_reduces.
+
+(* BroadcastProof.v *)
+Goal True. idtac "V3_written_once". exact I. Qed.
+Print Assumptions BroadcastProof.V3_written_once.
+Goal True. idtac "V3_alarms_stay". exact I. Qed.
+Print Assumptions BroadcastProof.V3_alarms_stay.
+Goal True. idtac "V4". exact I. Qed.
+Print Assumptions BroadcastProof.V4.
+Goal True. idtac "V2". exact I. Qed.
+Print Assumptions BroadcastProof.V2.
+Goal True. idtac "V1". exact I. Qed.
+Print Assumptions BroadcastProof.V1.
+Goal True. idtac "send_once_is_enough". exact I. Qed.
+Print Assumptions BroadcastProof.send_once_is_enough.
+
+(* AgreementProof.v *)
+Goal True. idtac "S1". exact I. Qed.
+Print Assumptions AgreementProof.S1.
+Goal True. idtac "S2_honest_rounds". exact I. Qed.
+Print Assumptions AgreementProof.S2_honest_rounds.
+Goal True. idtac "S2". exact I. Qed.
+Print Assumptions AgreementProof.S2.
+Goal True. idtac "S3". exact I. Qed.
+Print Assumptions AgreementProof.S3.
+Goal True. idtac "S4". exact I. Qed.
+Print Assumptions AgreementProof.S4.
+Goal True. idtac "VS1". exact I. Qed.
+Print Assumptions AgreementProof.VS1.
+
+(* HashProof.v *)
+Goal True. idtac "integer_form". exact I. Qed.
+Print Assumptions HashProof.integer_form.
+Goal True. idtac "hash_linear". exact I. Qed.
+Print Assumptions HashProof.hash_linear.
+Goal True. idtac "few_collisions". exact I. Qed.
+Print Assumptions HashProof.few_collisions.
+Goal True. idtac "few_colliding_tuples". exact I. Qed.
+Print Assumptions HashProof.few_colliding_tuples.
+Goal True. idtac "collisions_tight". exact I. Qed.
+Print Assumptions HashProof.collisions_tight.
+Goal True. idtac "short_prime_is_blind". exact I. Qed.
+Print Assumptions HashProof.short_prime_is_blind.
+
+(* LatticeProof.v *)
+Goal True. idtac "step_satisfies_relation". exact I. Qed.
+Print Assumptions LatticeProof.step_satisfies_relation.
+Goal True. idtac "step_in_range". exact I. Qed.
+Print Assumptions LatticeProof.step_in_range.
+Goal True. idtac "half_even_error". exact I. Qed.
+Print Assumptions LatticeProof.half_even_error.
+Goal True. idtac "half_even_tie". exact I. Qed.
+Print Assumptions LatticeProof.half_even_tie.
+Goal True. idtac "read_off_error". exact I. Qed.
+Print Assumptions LatticeProof.read_off_error.
+Goal True. idtac "early_test_is_safe". exact I. Qed.
+Print Assumptions LatticeProof.early_test_is_safe.
+Goal True. idtac "conservation". exact I. Qed.
+Print Assumptions LatticeProof.conservation.
+Goal True. idtac "range_gammas_mod". exact I. Qed.
+Print Assumptions LatticeProof.range_gammas_mod.
+Goal True. idtac "range_step_no_overflow". exact I. Qed.
+Print Assumptions LatticeProof.range_step_no_overflow.
+Goal True. idtac "range_no_overflow". exact I. Qed.
+Print Assumptions LatticeProof.range_no_overflow.
+Goal True. idtac "range_residual_mod". exact I. Qed.
+Print Assumptions LatticeProof.range_residual_mod.
+Goal True. idtac "range_models_mod". exact I. Qed.
+Print Assumptions LatticeProof.range_models_mod.
+Goal True. idtac "learned_relation". exact I. Qed.
+Print Assumptions LatticeProof.learned_relation.
+Goal True. idtac "four_hashes_correct". exact I. Qed.
+Print Assumptions LatticeProof.four_hashes_correct.
+Goal True. idtac "hash_of_residual". exact I. Qed.
+Print Assumptions LatticeProof.hash_of_residual.
+
+(* Witness.v *)
+Goal True. idtac "P01_printed". exact I. Qed.
+Print Assumptions Witness.P01_printed.
+Goal True. idtac "P02_forged". exact I. Qed.
+Print Assumptions Witness.P02_forged.
+Goal True. idtac "P04_reset". exact I. Qed.
+Print Assumptions Witness.P04_reset.
+Goal True. idtac "P18_five_of_thirteen". exact I. Qed.
+Print Assumptions Witness.P18_five_of_thirteen.
+Goal True. idtac "P19_extension_field". exact I. Qed.
+Print Assumptions Witness.P19_extension_field.
+Goal True. idtac "P20_wrap". exact I. Qed.
+Print Assumptions Witness.P20_wrap.
+Goal True. idtac "P14_wrong_round". exact I. Qed.
+Print Assumptions Witness.P14_wrong_round.
+
+(* LocalProof.v *)
+Goal True. idtac "L2_L3". exact I. Qed.
+Print Assumptions LocalProof.L2_L3.
+
+(* EndToEnd.v *)
+Goal True. idtac "misbehaviour_is_caught". exact I. Qed.
+Print Assumptions EndToEnd.misbehaviour_is_caught.
+Goal True. idtac "L1". exact I. Qed.
+Print Assumptions EndToEnd.L1.
+Goal True. idtac "honest_run_is_valid". exact I. Qed.
+Print Assumptions EndToEnd.honest_run_is_valid.
+
+(* Hidden.v *)
+Goal True. idtac "hidden_agent_unconstrained". exact I. Qed.
+Print Assumptions Hidden.hidden_agent_unconstrained.
+Goal True. idtac "without_self_check_unconstrained". exact I. Qed.
+Print Assumptions Hidden.without_self_check_unconstrained.
+Goal True. idtac "P07_lone_agent". exact I. Qed.
+Print Assumptions Hidden.P07_lone_agent.
+
+(* Sanity.v *)
+Goal True. idtac "two_faced_is_caught". exact I. Qed.
+Print Assumptions Sanity.two_faced_is_caught.
+
+(* Contraction.v *)
+Goal True. idtac "contraction_plain". exact I. Qed.
+Print Assumptions Contraction.contraction_plain.
+Goal True. idtac "contraction_sharp". exact I. Qed.
+Print Assumptions Contraction.contraction_sharp.
+Goal True. idtac "factor_below_one". exact I. Qed.
+Print Assumptions Contraction.factor_below_one.
+Goal True. idtac "A03_expands". exact I. Qed.
+Print Assumptions Contraction.A03_expands.
+Goal True. idtac "A03_factor". exact I. Qed.
+Print Assumptions Contraction.A03_factor.
+Goal True. idtac "mixing_keeps_bounds". exact I. Qed.
+Print Assumptions Contraction.mixing_keeps_bounds.
+Goal True. idtac "A06_star". exact I. Qed.
+Print Assumptions Contraction.A06_star.
+Goal True. idtac "A06_no_consensus". exact I. Qed.
+Print Assumptions Contraction.A06_no_consensus.
+
+(* Perturbation.v *)
+Goal True. idtac "perturbation". exact I. Qed.
+Print Assumptions Perturbation.perturbation.
+Goal True. idtac "persistent_perturbation". exact I. Qed.
+Print Assumptions Perturbation.persistent_perturbation.
+Goal True. idtac "A05_no_uniform_factor". exact I. Qed.
+Print Assumptions Perturbation.A05_no_uniform_factor.
+
+(* Bounded.v *)
+Goal True. idtac "honest_round". exact I. Qed.
+Print Assumptions Bounded.honest_round.
+Goal True. idtac "norm_checks_never_trip". exact I. Qed.
+Print Assumptions Bounded.norm_checks_never_trip.
+Goal True. idtac "invariant_ball". exact I. Qed.
+Print Assumptions Bounded.invariant_ball.
+
+(* Consensus.v *)
+Goal True. idtac "consensus_abstract". exact I. Qed.
+Print Assumptions Consensus.consensus_abstract.
+Goal True. idtac "consensus". exact I. Qed.
+Print Assumptions Consensus.consensus.
+Goal True. idtac "shifted_steps_are_slow". exact I. Qed.
+Print Assumptions Consensus.shifted_steps_are_slow.
+
+(* Admissible.v *)
+Goal True. idtac "admissible_closed_form". exact I. Qed.
+Print Assumptions Admissible.admissible_closed_form.
+Goal True. idtac "admissible_without_free". exact I. Qed.
+Print Assumptions Admissible.admissible_without_free.
+Goal True. idtac "relaxed_closed_form". exact I. Qed.
+Print Assumptions Admissible.relaxed_closed_form.
+Goal True. idtac "admissible_antitone". exact I. Qed.
+Print Assumptions Admissible.admissible_antitone.
+Goal True. idtac "global_checks_imply_relaxed". exact I. Qed.
+Print Assumptions Admissible.global_checks_imply_relaxed.

@@ -1,0 +1,206 @@
+"""Edit the definitions, one at a time, and see who notices: a proof, or the committed vectors.
+
+`python -m proofs_check.coq.mutants` writes mutants.json and mutants.md.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import attrs
+
+from proofs_check.coq.gate import HERE, files
+from proofs_check.coq.oracle import coq_answers, read_vectors, say
+
+EVERY = 3
+"""Every so many committed vectors are computed again."""
+
+STATEMENT = re.compile(r"^(?:Theorem|Lemma|Fact|Corollary)\s+([\w']+)", re.MULTILINE)
+
+
+@attrs.frozen
+class Mutant:
+    """One edit of one definition."""
+
+    clause: str
+    what: str
+    file: str
+    old: str
+    new: str
+
+
+MUTANTS = (
+    Mutant("VB-2", "no compare round: all rounds adopt", "Broadcast.v",
+           "if was is Some m then Some m else if compares r then None else usable w t.",
+           "if was is Some m then Some m else if compares r && false then None else usable w t."),
+    Mutant("VB-8", "null at the end is no alarm", "Broadcast.v",
+           "& ~~ isSome (nth None (held s) t)]", "& false && ~~ isSome (nth None (held s) t)]"),
+    Mutant("VB-7", "only fresh values are sent in the compare round", "Broadcast.v",
+           "if compares r || ~~ once then", "if (compares r && false) || ~~ once then"),
+    Mutant("VB-6", "a different value is no alarm", "Broadcast.v",
+           "then ~~ eqm m m' else false", "then false && ~~ eqm m m' else false"),
+    Mutant("VB-5", "the last value of a round is adopted, not the first", "Broadcast.v",
+           "if was is Some m then Some m else if compares r then None else usable w t.",
+           "if compares r then was else if usable w t is Some m then Some m else was."),
+    Mutant("VB-9", "a missing message is no alarm", "Broadcast.v",
+           "| Silent => [:: Alarm MissingMessage r (Some u) None]", "| Silent => [::]"),
+    Mutant("VB-9", "a malformed value is adopted", "Broadcast.v",
+           "(if well_formed t m then Some m else None)",
+           "(if true || well_formed t m then Some m else None)"),
+    Mutant("VB-9", "a malformed value is no alarm", "Broadcast.v",
+           "then ~~ well_formed t m else false", "then false else false"),
+    Mutant("VB-3", "alarms are cleared in every round", "Broadcast.v",
+           "(BState (held s) (nseq k None) (alarms s)) inbox in",
+           "(BState (held s) (nseq k None) [::]) inbox in"),
+    Mutant("VB-4", "nothing is forwarded in flood rounds", "Broadcast.v",
+           "then held s else fresh s).", "then held s else [::])."),
+    Mutant("MO-3", "an agent hears only its first neighbour", "Network.v",
+           "| u <- nb v].", "| u <- take 1 (nb v)]."),
+    Mutant("SA-3", "alarms are reset in every round", "Agreement.v",
+           "(persist && invalid s))", "(persist && false))"),
+    Mutant("SA-3", "a neighbour's alarm is ignored", "Agreement.v",
+           "if b then Some NeighbourAlarm else None", "if b then None else None"),
+    Mutant("SA-4", "a missing state is no alarm", "Agreement.v",
+           "| NoWord => Some MissingMessage", "| NoWord => None"),
+    Mutant("SA-1", "one round less", "Agreement.v", "nat := n.-1.", "nat := n.-2."),
+    Mutant("HA-3", "the powers of the key begin at 1", "Arith.v",
+           "Z.modulo (x + s * rest) p) 0%Z xs.", "Z.modulo (s * (x + rest)) p) 0%Z xs."),
+    Mutant("HA-10", "the step of the wrong round", "Arith.v",
+           "| aP <- zip steps (take (size tr) P)]",
+           "| aP <- zip (head 0%Z steps :: steps) (take (size tr) P)]"),
+    Mutant("HA-10", "the fourth hash is taken of the input", "Arith.v",
+           "      hash p S Q].", "      hash p S (take (size tr) P)]."),
+    Mutant("AR-5", "ties are rounded up", "Arith.v",
+           "(if Z.even q then q else (q + 1)%Z)", "(q + 1)%Z"),
+    Mutant("AR-5", "Gamma does not absorb the rounding", "Arith.v",
+           "[seq (yx.1 - pow2 k * yx.2)%Z | yx <- zip Y x]", "[seq (A * g)%Z | g <- G]"),
+    Mutant("AR-6", "the wrong sign of Gamma in the residual", "Arith.v",
+           "j + at_ gamma j)%Z) d.", "j - at_ gamma j)%Z) d."),
+    Mutant("LV-8", "the wrong sign of Gamma in the check", "Arith.v",
+           "| hu <- hus] + at_ hv 3)%Z.", "| hu <- hus] - at_ hv 3)%Z."),
+    Mutant("LV-7", "reporters are not compared", "Arith.v",
+           "if seen is h :: rest then ~~ all (eqz h) rest else false.",
+           "if seen is h :: rest then false else false."),
+    Mutant("LV-8", "the relation is not checked", "Arith.v",
+           "(iota 0 n) || self_mismatch w v own.",
+           "(iota 0 0) || has (inconsistent w) (iota 0 n) || self_mismatch w v own."),
+    Mutant("LV-9", "no self-check", "Arith.v",
+           "|| self_mismatch w v own.", "|| (false && self_mismatch w v own)."),
+    Mutant("AR-4", "the mixing step is left out", "Arith.v",
+           "at_ own j + a * sumz", "at_ own j + sumz"),
+    Mutant("AR-14", "no early test of the gradient", "Arith.v",
+           "if ~~ all (fun g => inside (gmax + pow2 k) (A * g)) G then None",
+           "if false then None"),
+    Mutant("AR-8", "the gradient is read off with rounding to zero", "Arith.v",
+           "[seq Z.div g A | g <- gamma]", "[seq Z.quot g A | g <- gamma]"),
+)  # fmt: skip
+
+EXPLAINED = {
+    "no early test of the gradient": "equivalent, by `early_test_is_safe`: only the proof script,"
+    " which goes through the tests one by one, notices",
+}
+
+
+def _run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(  # noqa: S603
+        command, cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+def _broken_proof(folder: Path, text: str) -> str:
+    """The theorem, or the definition, at which the build stopped."""
+    place = re.search(r'File "\./(\w+)\.v", line (\d+)', text)
+    if place is None:
+        return "?"
+    lines = (folder / f"{place[1]}.v").read_text(encoding="utf-8").splitlines()
+    names = STATEMENT.findall("\n".join(lines[: int(place[2])]))
+    return f"{place[1]}.{names[-1] if names else 'definition'}"
+
+
+def examine(mutant: Mutant) -> dict[str, object]:
+    """Build the mutant; which proof breaks, and how many vectors differ."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for path in [*HERE.glob("*.v"), HERE / "_CoqProject"]:
+            shutil.copy(path, folder)
+        source = (folder / mutant.file).read_text(encoding="utf-8")
+        if source.count(mutant.old) != 1:
+            raise RuntimeError(f"{mutant.what}: the text to edit does not stand there once")
+        edited = source.replace(mutant.old, mutant.new)
+        (folder / mutant.file).write_text(edited, encoding="utf-8")
+        _run(["coq_makefile", "-f", "_CoqProject", "-o", "CoqMakefile"], folder)
+        proofs = [file + "o" for file in files() if file not in ANALYSIS]
+        built = _run(["make", "-f", "CoqMakefile", "Oracle.vo"], folder)
+        different: int | None = None
+        if built.returncode == 0:
+            vectors = read_vectors()[::EVERY]
+            now = coq_answers([case for case, _ in vectors], folder)
+            different = sum(new != known for new, (_, known) in zip(now, vectors, strict=True))
+        built = _run(["make", "-f", "CoqMakefile", *proofs], folder)
+        breaks = None if built.returncode == 0 else _broken_proof(folder, built.stderr)
+    return {
+        "clause": mutant.clause,
+        "mutant": mutant.what,
+        "file": mutant.file,
+        "breaks": breaks,
+        "vectors_differ": different,
+        "explanation": EXPLAINED.get(mutant.what),
+    }
+
+
+ANALYSIS = frozenset(
+    {"Inner.v", "Contraction.v", "Perturbation.v", "Bounded.v", "Consensus.v", "Admissible.v"}
+)
+"""Files that do not mention the machines."""
+
+
+def table(results: list[dict[str, object]]) -> str:
+    """The results as Markdown."""
+    lines = [
+        "# Mutants of the definitions",
+        "",
+        "Written by `make mutants`: each row is one edit of one definition. *Breaks* is the first",
+        f"proof that fails; *vectors* how many of {len(read_vectors()[::EVERY])} committed vectors",
+        "Coq answers otherwise after the edit.",
+        "",
+        "| clause | edit | breaks | vectors | remark |",
+        "|---|---|---|---|---|",
+    ]
+    for row in results:
+        noticed = row["breaks"] is not None or row["vectors_differ"]
+        remark = row["explanation"] or ("" if noticed else "SURVIVES, unexplained")
+        breaks = f"`{row['breaks']}`" if row["breaks"] else "-"
+        cells = (row["clause"], row["mutant"], breaks, row["vectors_differ"], remark)
+        lines.append(f"| {' | '.join(map(str, cells))} |".replace("  |", " |"))
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    """Examine all mutants and write the table."""
+    results = []
+    for mutant in MUTANTS:
+        begin = time.monotonic()
+        results.append(examine(mutant))
+        row = results[-1]
+        say(
+            f"{mutant.clause} {mutant.what}: breaks {row['breaks']}, vectors "
+            f"{row['vectors_differ']}, {time.monotonic() - begin:.0f} s"
+        )
+    (HERE / "mutants.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    (HERE / "mutants.md").write_text(table(results), encoding="utf-8")
+    unexplained = [
+        row
+        for row in results
+        if row["breaks"] is None and not row["vectors_differ"] and not row["explanation"]
+    ]
+    say(f"{len(results)} mutants, {len(unexplained)} survive without an explanation")
+    return int(bool(unexplained))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

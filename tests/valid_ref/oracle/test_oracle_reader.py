@@ -1,0 +1,295 @@
+"""The reader trusts nothing: containers, arrays, lines, cut-off runs."""
+
+import json
+import shutil
+import zipfile
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests import support
+from valid_ref.graph import AgentGraph
+from valid_ref.oracle import (
+    Limits,
+    RecordingError,
+    RecordingWriter,
+    Status,
+    check,
+    header_of,
+    header_schema,
+    log_schema,
+    open_recording,
+    pack,
+    write_recording,
+)
+from valid_ref.oracle.store import NAMES
+
+PAIR = AgentGraph.from_edges(2, [(0, 1)])
+SETTINGS = settings(
+    deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory):
+    """A run of three agents with an attack on one edge."""
+    graph = AgentGraph.from_edges(3, [(0, 1), (1, 2), (0, 2)])
+    parameters = support.network(graph, d=1, T=2)
+    adversary = support.edited("LearnModel", support.shifted(model=1), rounds=[1], edges=[(0, 2)])
+    path = tmp_path_factory.mktemp("original") / "run"
+    write_recording(path, support.run(parameters, adversary, byzantine=[0]), "test")
+    pack(path, path.parent / "run.zip")
+    return path
+
+
+def copied(original, tmp_path_factory):
+    target = tmp_path_factory.mktemp("copy") / "run"
+    shutil.copytree(original, target)
+    return target
+
+
+def judged(path):
+    """The verdict, or None for a typed refusal; anything else is a failure of the reader."""
+    try:
+        return check(open_recording(path)).status
+    except RecordingError as error:
+        assert error.message
+        return None
+
+
+@pytest.mark.checks("RE-5", "RE-8")
+def test_a_run_that_was_cut_off_is_read_to_its_last_complete_round(
+    original, tmp_path_factory
+) -> None:
+    log = (original / "log.jsonl").read_bytes()
+    ends = [position + 1 for position, byte in enumerate(log) if byte == 10]
+    for complete, cut in [(0, 0), *((i, end) for i, end in enumerate(ends[:-1], start=1))]:
+        for extra in (0, 7):
+            path = copied(original, tmp_path_factory)
+            (path / "log.jsonl").write_bytes(log[: cut + extra])
+            verdict = check(open_recording(path))
+            assert (verdict.status, verdict.rounds) == (Status.CANNOT_TELL, complete)
+            assert verdict.divergences == ()
+
+
+@pytest.mark.checks("RE-5")
+def test_arrays_of_a_run_that_was_cut_off_may_be_short(original, tmp_path_factory) -> None:
+    log = (original / "log.jsonl").read_bytes()
+    unfinished = log[: log[:-1].rfind(b"\n") + 1]
+    for name, rounds in (("models", 1), ("gradients", 1), ("reports", 5), ("deviations", 0)):
+        path = copied(original, tmp_path_factory)
+        (path / "log.jsonl").write_bytes(unfinished)
+        raw = (path / f"{name}.npy").read_bytes()
+        (path / f"{name}.npy").write_bytes(raw[:-1])
+        verdict = check(open_recording(path))
+        assert (verdict.status, verdict.rounds) == (Status.CANNOT_TELL, rounds), name
+
+
+def test_keys_may_be_missing_when_the_run_was_cut_off(original, tmp_path_factory) -> None:
+    path = copied(original, tmp_path_factory)
+    header = json.loads((path / "header.json").read_text()) | {"checksums": False}
+    (path / "header.json").write_text(json.dumps(header))
+    log = (path / "log.jsonl").read_bytes().splitlines(keepends=True)[:4]
+    plain = [json.dumps(json.loads(line) | {"sha256": ""}).encode() + b"\n" for line in log]
+    (path / "log.jsonl").write_bytes(b"".join(plain))
+    (path / "keys.npy").unlink()
+    verdict = check(open_recording(path))
+    assert (verdict.status, verdict.rounds, verdict.divergences) == (Status.CANNOT_TELL, 4, ())
+
+
+@pytest.mark.checks("RE-4", "RE-5")
+def test_the_writer_streams(tmp_path) -> None:
+    execution = support.run(support.network(PAIR))
+    header = header_of(execution.parameters, "test", frozenset())
+    with RecordingWriter(tmp_path / "run", header, [1, 2]) as writer:
+        writer.append(execution.rounds[0])
+        assert check(open_recording(tmp_path / "run")).rounds == 1
+    with pytest.raises(RecordingError, match="not empty"):
+        RecordingWriter(tmp_path / "run", header, [1, 2])
+
+
+@pytest.mark.checks("RE-2", "RE-4")
+def test_files_follow_the_schemas(original) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    jsonschema.validate(json.loads((original / "header.json").read_text()), header_schema())
+    for line in (original / "log.jsonl").read_text().splitlines():
+        jsonschema.validate(json.loads(line), log_schema())
+    assert header_schema()["additionalProperties"] is False
+
+
+@pytest.mark.checks("RE-3")
+def test_arrays_are_what_numpy_reads(original) -> None:
+    for name in NAMES[2:]:
+        array = np.load(original / name, allow_pickle=False)
+        assert array.dtype in {np.dtype("<i8"), np.dtype("<u8")}
+        np.save(original.parent / name, array)
+        assert open_recording(original).arrays[name[:-4]].shape == array.shape
+
+
+def rezipped(original, target, change=None, **options):
+    with zipfile.ZipFile(target, "w", **options) as archive:
+        for name in NAMES:
+            archive.writestr(name, (original / name).read_bytes())
+        if change is not None:
+            change(archive)
+    return target
+
+
+@pytest.mark.checks("RE-1", "RE-7")
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_zips(original, tmp_path) -> None:
+    assert check(open_recording(rezipped(original, tmp_path / "good"))).conforms
+    bomb = rezipped(original, tmp_path / "bomb", compression=zipfile.ZIP_DEFLATED)
+    with pytest.raises(RecordingError, match="compressed"):
+        open_recording(bomb)
+    for name in ("../header.json", "/etc/passwd", "a/models.npy", "header.json", "log.jsonl\0x"):
+        bad = rezipped(original, tmp_path / "bad", lambda z, name=name: z.writestr(name, "{}"))
+        with pytest.raises(RecordingError, match=r"does not belong here|members"):
+            open_recording(bad)
+    raw = bytearray((original.parent / "run.zip").read_bytes())
+    with pytest.raises(RecordingError):
+        open_recording(_written(tmp_path / "cut.zip", raw[: len(raw) // 2]))
+    for path in (tmp_path / "none", tmp_path / "no\0ne"):
+        with pytest.raises(RecordingError):
+            open_recording(path)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(RecordingError, match=r"no header\.json"):
+        open_recording(tmp_path / "empty")
+
+
+def _written(path, raw):
+    path.write_bytes(raw)
+    return path
+
+
+@pytest.mark.checks("RE-1", "RE-7")
+def test_members_that_share_bytes_are_refused(original, tmp_path) -> None:
+    path = rezipped(original, tmp_path / "run.zip")
+    raw = bytearray(path.read_bytes())
+    with zipfile.ZipFile(path) as archive:
+        offset = archive.getinfo("models.npy").header_offset
+    place = raw.rfind(b"gradients.npy") - 4
+    raw[place : place + 4] = offset.to_bytes(4, "little")
+    with pytest.raises(RecordingError, match=r"local header|overlaps"):
+        open_recording(_written(path, raw))
+
+
+def test_links_and_strangers_in_a_directory(original, tmp_path_factory) -> None:
+    path = copied(original, tmp_path_factory)
+    (path / "keys.npy").unlink()
+    (path / "keys.npy").symlink_to(original / "keys.npy")
+    with pytest.raises(RecordingError, match=r"does not belong here"):
+        open_recording(path)
+
+
+@pytest.mark.checks("RE-7")
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"agents": 3', '"agents": 1000000000'),
+        ('"agents": 3', '"agents": 3, "agents": 3'),
+        ('"agents": 3', '"agents": 3.0'),
+        ('"agents": 3', '"agents": NaN'),
+        ('"agents": 3', '"agents": 3, "color": 1'),
+        ('"agents": 3', '"agents": ' + "9" * 5000),
+        ('"dimension": 1', '"dimension": 4611686018427387904'),
+        ('"prime": 2305843009213693951', '"prime": 2305843009213693953'),
+        ('"prime": 2305843009213693951', '"prime": 1000036000099'),
+        ('"prime": 2305843009213693951', '"prime": 340282366920938463463374607431768211507'),
+        ('"prime": 2305843009213693951', '"prime": 7'),
+        ('"step_bits": 4', '"step_bits": 61'),
+        ('"bounds": null', '"bounds": {"kind": "bounds"}'),
+        ('"without": []', '"without": ["P99"]'),
+        ("recording/1", "recording/2"),
+    ],
+)
+def test_bad_headers(original, tmp_path_factory, old, new) -> None:
+    path = copied(original, tmp_path_factory)
+    text = (path / "header.json").read_text()
+    assert old in text
+    (path / "header.json").write_text(text.replace(old, new, 1))
+    with pytest.raises(RecordingError, match=r"header\.json"):
+        open_recording(path)
+
+
+@pytest.mark.checks("RE-7")
+def test_limits(original) -> None:
+    for limits in (Limits(header_bytes=10), Limits(agents=2), Limits(line_bytes=100)):
+        with pytest.raises(RecordingError):
+            check(open_recording(original, limits))
+
+
+@pytest.mark.checks("RE-3", "RE-7")
+@pytest.mark.parametrize(
+    "header",
+    [
+        "{'descr': '|O', 'fortran_order': False, 'shape': (2, 3, 1), }",
+        "{'descr': '<i8', 'fortran_order': True, 'shape': (2, 3, 1), }",
+        "{'descr': '<i8', 'fortran_order': False, 'shape': (2, 3), }",
+        "{'descr': '<i8', 'fortran_order': False, 'shape': (), }",
+        "{'descr': '<i8', 'fortran_order': False, 'shape': (999999999999, 3, 1), }",
+        "__import__('os').system('true')",
+    ],
+)
+def test_bad_arrays(original, tmp_path_factory, header) -> None:
+    path = copied(original, tmp_path_factory)
+    raw = (path / "models.npy").read_bytes()
+    text = header.encode().ljust(181) + b"\n"
+    (path / "models.npy").write_bytes(raw[:8] + len(text).to_bytes(2, "little") + text + raw[192:])
+    with pytest.raises(RecordingError, match=r"models\.npy"):
+        open_recording(path)
+
+
+@pytest.mark.checks("RE-7")
+@SETTINGS
+@given(raw=st.binary(max_size=400))
+def test_random_bytes_are_refused(tmp_path_factory, raw) -> None:
+    assert judged(_written(tmp_path_factory.mktemp("fuzz") / "run.zip", raw)) is None
+
+
+@pytest.mark.checks("RE-7")
+@SETTINGS
+@given(data=st.data())
+def test_mutated_files_never_crash_the_reader(original, tmp_path_factory, data) -> None:
+    source = data.draw(st.sampled_from(["run.zip", *NAMES]))
+    zipped = source == "run.zip"
+    raw = bytearray((original.parent / source if zipped else original / source).read_bytes())
+    for _ in range(data.draw(st.integers(1, 4))):
+        begin = data.draw(st.integers(0, len(raw)))
+        length = data.draw(st.sampled_from([0, 1, 2, 8, len(raw)]))
+        raw[begin : begin + length] = data.draw(st.binary(max_size=9))
+    if zipped:
+        judged(_written(tmp_path_factory.mktemp("fuzz") / "run.zip", raw))
+        return
+    path = copied(original, tmp_path_factory)
+    judged(_written(path / source, raw).parent)
+
+
+@pytest.mark.checks("RE-7")
+@SETTINGS
+@given(data=st.data())
+def test_mutated_documents_never_crash_the_reader(original, tmp_path_factory, data) -> None:
+    """JSON that is well-formed, with one value replaced; no checksums, so that it gets far."""
+    path = copied(original, tmp_path_factory)
+    header = json.loads((path / "header.json").read_text()) | {"checksums": False}
+    lines = [json.loads(line) | {"sha256": ""}
+             for line in (path / "log.jsonl").read_text().splitlines()]  # fmt: skip
+    target = data.draw(st.sampled_from([header, *lines]))
+    while True:
+        key = data.draw(
+            st.sampled_from([*(target if isinstance(target, dict) else range(len(target)))])
+        )
+        child = target[key]
+        if not isinstance(child, dict | list) or not child or data.draw(st.booleans()):
+            break
+        target = child
+    target[key] = data.draw(
+        st.one_of(st.none(), st.booleans(), st.integers(), st.integers(-2**70, 2**70),
+                  st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=5),
+                  st.just([]), st.just({}), st.just([child, child]))
+    )  # fmt: skip
+    (path / "header.json").write_text(json.dumps(header))
+    (path / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    judged(path)

@@ -1,0 +1,34 @@
+"""The oracle: recordings of runs, and whether they are what the specification says."""
+
+from valid_ref.oracle.check import Status, Verdict, check
+from valid_ref.oracle.diff import Gap, diff
+from valid_ref.oracle.divergence import Difference, Divergence
+from valid_ref.oracle.errors import RecordingError
+from valid_ref.oracle.header import Header, header_of, header_schema
+from valid_ref.oracle.log import log_schema
+from valid_ref.oracle.read import Recording, open_recording
+from valid_ref.oracle.record import record_run
+from valid_ref.oracle.store import Limits
+from valid_ref.oracle.write import RecordingWriter, pack, write_recording
+
+__all__ = [
+    "Difference",
+    "Divergence",
+    "Gap",
+    "Header",
+    "Limits",
+    "Recording",
+    "RecordingError",
+    "RecordingWriter",
+    "Status",
+    "Verdict",
+    "check",
+    "diff",
+    "header_of",
+    "header_schema",
+    "log_schema",
+    "open_recording",
+    "pack",
+    "record_run",
+    "write_recording",
+]

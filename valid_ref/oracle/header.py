@@ -1,0 +1,257 @@
+"""The header of a recording: everything public about the run, as one document."""
+
+import json
+import math
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+
+from valid_ref.errors import ValidRefError
+from valid_ref.graph import AgentGraph
+from valid_ref.hashing import PrimeField
+from valid_ref.lattice import MERSENNE_61, WORD_LIMIT, LatticeParameters
+from valid_ref.oracle.errors import RecordingError
+from valid_ref.oracle.npy import Layout, limbs_for
+from valid_ref.protocols.learn import LearnModel
+from valid_ref.protocols.parameters import Bounds, CheckedKeys, ValidParameters, Weighting
+from valid_ref.reading import Reading
+from valid_ref.scenario.document import schema, unstructure
+from valid_ref.scenario.parts import LossPart
+from valid_ref.schedule import Precision, Schedule
+
+FORMAT = "valid-ref/recording/1"
+
+
+@attrs.frozen
+class BoundsLine:
+    """The squares of B_t and C_t, in lattice units, for t = 1..T."""
+
+    kind: ClassVar[str] = "bounds"
+    model_squared: tuple[int, ...]
+    gradient_squared: tuple[int, ...]
+
+
+@attrs.frozen
+class WeightingLine:
+    """The weights w_1..w_T, the W = total[0]/total[1] they are divided by, the thresholds."""
+
+    name: str
+    weights: tuple[int, ...]
+    total: tuple[int, int]
+    optimality: int
+    heterogeneity: int
+    origin: str = "configured"
+
+
+@attrs.frozen
+class Losses:
+    """The losses as scenarios have them, and the tolerances of the outcome, where known."""
+
+    kind: ClassVar[str] = "losses"
+    loss: LossPart
+    seed: int
+    batch: int
+    delta: float
+    eps_success: float
+
+
+@attrs.frozen
+class Header:
+    """Graph, arithmetic, field, bounds, checks, reading, Byzantine agents if known, producer.
+
+    Implements: RE-2.
+    """
+
+    format: str
+    producer: str
+    agents: int
+    edges: tuple[tuple[int, int], ...]
+    dimension: int
+    fraction_bits: int
+    step_bits: int
+    mixing: tuple[int, ...]
+    gradient: tuple[int, ...]
+    max_degree: int
+    prime: int
+    model_limit: int
+    gradient_limit: int
+    start_model: tuple[int, ...]
+    bounds: BoundsLine | None
+    weightings: tuple[WeightingLine, ...]
+    keys_checked: CheckedKeys
+    without: tuple[str, ...]
+    byzantine: tuple[int, ...] | None
+    losses: Losses | None = None
+    checksums: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        if self.format != FORMAT:
+            raise RecordingError(f"format {self.format!r} is not {FORMAT!r}", clause="RE-2")
+        if not (self.prime == MERSENNE_61 or _is_prime(self.prime)):
+            raise RecordingError(f"p = {self.prime} is no prime below 2^64", clause="RE-2")
+        if len(self.start_model) != self.dimension:
+            raise RecordingError(
+                f"x_0 has {len(self.start_model)} entries for d = {self.dimension}", clause="RE-2"
+            )
+        sizes = (*self.start_model, *self.mixing, *self.gradient)
+        if any(abs(number) >= WORD_LIMIT for number in sizes):
+            raise RecordingError("x_0 or a step is not below 2^62", clause="RE-2")
+        if any(weighting.total[1] < 1 for weighting in self.weightings):
+            raise RecordingError("a weight sum has a denominator below 1", clause="RE-2")
+        if self.byzantine is not None:
+            inside = all(0 <= agent < self.agents for agent in self.byzantine)
+            single = len({*self.byzantine}) == len(self.byzantine) < self.agents
+            if not (inside and single):
+                raise RecordingError(
+                    f"byzantine {list(self.byzantine)} is no proper subset of the agents",
+                    clause="RE-2",
+                )
+
+    @property
+    def rounds(self) -> int:
+        """T."""
+        return len(self.mixing)
+
+
+def header_of(
+    parameters: ValidParameters,
+    producer: str,
+    byzantine: frozenset[int] | None,
+    losses: Losses | None = None,
+    *,
+    checksums: bool = True,
+) -> Header:
+    """The header of a run with these parameters.
+
+    Implements: RE-2.
+    """
+    lattice, schedule, bounds = parameters.lattice, parameters.lattice.schedule, parameters.bounds
+    return Header(
+        FORMAT,
+        producer,
+        parameters.graph.agents,
+        parameters.graph.edges,
+        lattice.dimension,
+        lattice.precision.fraction_bits,
+        lattice.precision.step_bits,
+        schedule.mixing,
+        schedule.gradient,
+        lattice.max_degree,
+        parameters.field.prime,
+        lattice.model_limit,
+        lattice.gradient_limit,
+        tuple(parameters.start_model.tolist()),
+        None if bounds is None else BoundsLine(bounds.model_squared, bounds.gradient_squared),
+        tuple(
+            WeightingLine(
+                w.name, w.weights, w.total.as_integer_ratio(), w.optimality, w.heterogeneity,
+                w.origin,
+            )
+            for w in parameters.weightings
+        ),
+        parameters.checked_keys,
+        parameters.reading.turned_off,
+        None if byzantine is None else tuple(sorted(byzantine)),
+        losses,
+        checksums,
+    )  # fmt: skip
+
+
+def header_text(header: Header) -> str:
+    """The canonical text of a header."""
+    return json.dumps(unstructure(header), indent=1) + "\n"
+
+
+def header_schema() -> dict[str, Any]:
+    """The JSON schema of `header.json`.
+
+    Implements: RE-2.
+    """
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | schema(Header)
+
+
+def parameters_of(header: Header, place: str) -> ValidParameters:
+    """The parameters that a header describes; what does not fit together is refused.
+
+    Implements: RE-2, RE-7.
+    """
+    try:
+        reading = Reading.without(*header.without)
+        schedule = Schedule(
+            Precision(header.fraction_bits, header.step_bits), header.mixing, header.gradient
+        )
+        parameters = ValidParameters(
+            AgentGraph.from_edges(header.agents, header.edges),
+            LatticeParameters(
+                header.dimension,
+                schedule,
+                header.max_degree,
+                header.prime,
+                model_limit=header.model_limit,
+                gradient_limit=header.gradient_limit,
+                enforce_field_range=reading.P20,
+            ),
+            np.array(header.start_model, dtype=np.int64),
+            PrimeField(header.prime),
+            _bounds(header.bounds),
+            tuple(_weighting(line) for line in header.weightings),
+            header.keys_checked,
+            reading,
+        )
+        LearnModel(parameters.graph, parameters.lattice, parameters.start_model, reading)
+    except ValidRefError as error:
+        raise RecordingError(f"{place}: {error.message}", clause=error.clause) from None
+    return parameters
+
+
+def _bounds(line: BoundsLine | None) -> Bounds | None:
+    return None if line is None else Bounds(line.model_squared, line.gradient_squared)
+
+
+def _weighting(line: WeightingLine) -> Weighting:
+    total = Fraction(*line.total)
+    return Weighting(
+        line.name, line.weights, total, line.optimality, line.heterogeneity, line.origin
+    )
+
+
+def layouts(parameters: ValidParameters) -> dict[str, Layout]:
+    """The arrays of a recording and their shapes, all determined by the header.
+
+    Implements: RE-3.
+    """
+    n, d = parameters.graph.agents, parameters.lattice.dimension
+    T = parameters.lattice.schedule.rounds
+    norm = math.isqrt(d * parameters.lattice.gradient_limit**2)
+    largest = max((sum(w.weights) * norm for w in parameters.weightings), default=0)
+    return {
+        "models": Layout("<i8", T, (n, d)),
+        "gradients": Layout("<i8", T, (n, d)),
+        "keys": Layout("<u8", n, ()),
+        "reports": Layout("<u8", None, (4 * n,)),
+        "estimates": Layout(
+            "<u8", None, (len(parameters.weightings) * (d + 1), limbs_for(largest))
+        ),
+        "deviations": Layout("<i8", None, (2, d)),
+        "outputs": Layout("<i8", n, (d,)),
+    }
+
+
+def _is_prime(number: int) -> bool:
+    """Miller-Rabin with the bases that decide every number below 2^64."""
+    bases = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
+    if not 1 < number < 1 << 64:
+        return False
+    if any(number % base == 0 for base in bases):
+        return number in bases
+    odd = number - 1
+    twos = (odd & -odd).bit_length() - 1
+    odd >>= twos
+    for base in bases:
+        power = pow(base, odd, number)
+        squares = [power := power * power % number if i else power for i in range(twos)]
+        if squares[0] != 1 and number - 1 not in squares:
+            return False
+    return True

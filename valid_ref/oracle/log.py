@@ -1,0 +1,144 @@
+"""The lines of `log.jsonl`: one per round, and one at the end."""
+
+import json
+from typing import Any, ClassVar
+
+import attrs
+
+from valid_ref.scenario.document import schema, unstructure
+
+KEY = -1
+"""In a tag (source, slot), the slot of the source's key."""
+
+
+@attrs.frozen
+class InArrays:
+    """A learning message that stands in `models.npy` and `gradients.npy`."""
+
+    kind: ClassVar[str] = "array"
+
+
+@attrs.frozen
+class LearningRow:
+    """A learning message on a single edge: a row of `deviations.npy`."""
+
+    kind: ClassVar[str] = "learning"
+    row: int
+
+
+@attrs.frozen
+class AlarmState:
+    """What the agreement exchanges."""
+
+    kind: ClassVar[str] = "flag"
+    value: bool
+
+
+@attrs.frozen
+class BroadcastEntries:
+    """A broadcast message.
+
+    `keys` has (source, key), `rows` (source, slot, row of reports.npy or estimates.npy), `nulls`
+    and `malformed` the tags (source, slot) whose value is null or of no admitted form;
+    `unknown_tags` says whether there were entries with tags that do not exist.
+    """
+
+    kind: ClassVar[str] = "entries"
+    keys: tuple[tuple[int, int], ...] = ()
+    rows: tuple[tuple[int, int, int], ...] = ()
+    nulls: tuple[tuple[int, int], ...] = ()
+    malformed: tuple[tuple[int, int], ...] = ()
+    unknown_tags: bool = False
+
+
+@attrs.frozen
+class Other:
+    """Anything else: no phase accepts it. The text is for people."""
+
+    kind: ClassVar[str] = "other"
+    text: str = ""
+
+
+Spoken = InArrays | LearningRow | AlarmState | BroadcastEntries | Other | None
+
+
+@attrs.frozen
+class EdgeLine:
+    """What went over one directed edge instead of what the sender said to all."""
+
+    sender: int
+    receiver: int
+    message: InArrays | LearningRow | AlarmState | BroadcastEntries | Other | None
+
+
+@attrs.frozen
+class Rows:
+    """How many rows the growing arrays have after this line."""
+
+    reports: int = 0
+    estimates: int = 0
+    deviations: int = 0
+
+
+@attrs.frozen
+class RoundLine:
+    """One round: what each agent said to all its neighbours, and the edges that got another.
+
+    Implements: RE-4.
+    """
+
+    kind: ClassVar[str] = "round"
+    phase: str
+    round: int
+    said: tuple[InArrays | LearningRow | AlarmState | BroadcastEntries | Other | None, ...]
+    deviations: tuple[EdgeLine, ...]
+    rows: Rows
+    sha256: str = ""
+
+
+@attrs.frozen
+class AlarmLine:
+    """One alarm: reason, phase, round, sender, and what it is about as text."""
+
+    reason: str
+    phase: str
+    round: int
+    sender: int | None = None
+    about: str | None = None
+
+
+@attrs.frozen
+class AgentLine:
+    """How one agent ended; its model, if valid, stands in `outputs.npy`."""
+
+    valid: bool
+    alarms: tuple[AlarmLine, ...]
+
+
+@attrs.frozen
+class EndLine:
+    """The last line of a run that was not cut off.
+
+    Implements: RE-5.
+    """
+
+    kind: ClassVar[str] = "end"
+    agents: tuple[AgentLine, ...]
+    rows: Rows
+    sha256: str = ""
+
+
+Line = RoundLine | EndLine
+
+
+def line_text(line: Line) -> str:
+    """The canonical text of a line, without the newline."""
+    return json.dumps(unstructure(line), sort_keys=True, separators=(",", ":"))
+
+
+def log_schema() -> dict[str, Any]:
+    """The JSON schema of one line of `log.jsonl`.
+
+    Implements: RE-4.
+    """
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | schema(Line)

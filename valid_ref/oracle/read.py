@@ -1,0 +1,274 @@
+"""Reading a recording: every byte is checked before it is used."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+
+from valid_ref.machine import Edge, Message, Round
+from valid_ref.oracle.errors import RecordingError
+from valid_ref.oracle.header import Header, layouts, parameters_of
+from valid_ref.oracle.log import AgentLine, EndLine, InArrays, Line, RoundLine, Spoken, line_text
+from valid_ref.oracle.messages import Codec, Value
+from valid_ref.oracle.npy import from_limbs
+from valid_ref.oracle.store import Limits, Member, members
+from valid_ref.protocols.global_validate import is_estimate
+from valid_ref.protocols.learn import PHASE as LEARNING
+from valid_ref.protocols.learn import LearningMessage
+from valid_ref.protocols.local_validate import is_report
+from valid_ref.protocols.parameters import ValidParameters
+from valid_ref.protocols.valid import Valid
+from valid_ref.scenario.document import DocumentError, read_json, structure
+
+Array = np.ndarray[Any, Any]
+GROWING = ("reports", "estimates", "deviations")
+
+
+@attrs.frozen(eq=False)
+class Recording:
+    """A recording that has been opened: header and arrays are checked, the log is read lazily.
+
+    `finished` says whether the run was recorded to its end.
+
+    Implements: RE-5, RE-7.
+    """
+
+    path: Path
+    header: Header
+    parameters: ValidParameters
+    arrays: Mapping[str, Array]
+    finished: bool
+    end: EndLine | None
+    log: Member
+    limits: Limits
+    genesis: bytes
+    codec: Codec = attrs.field(init=False, repr=False)
+
+    @codec.default
+    def _codec(self) -> Codec:
+        return Codec(self.parameters)
+
+    @property
+    def keys(self) -> tuple[int, ...]:
+        """The key of every agent; empty where the file does not have them yet."""
+        return tuple(self.arrays["keys"].tolist())
+
+    @property
+    def agents(self) -> tuple[AgentLine, ...] | None:
+        """How every agent ended; None of a run that was cut off."""
+        return None if self.end is None else self.end.agents
+
+    @property
+    def bytes(self) -> int:
+        """The size of the arrays and of the log."""
+        return self.log.size + sum(array.nbytes for array in self.arrays.values())
+
+    def rounds(self) -> Iterator[Round]:
+        """The rounds in order, up to the last complete one.
+
+        Implements: RE-4, RE-5, RE-6, RE-7.
+        """
+        machine = Valid(self.parameters)
+        counts = dict.fromkeys(GROWING, 0)
+        hasher = hashlib.sha256(self.genesis)
+        fetch = self._fetcher()
+        for number, (place, line) in enumerate(self._lines(), start=1):
+            self._check_rows(counts, line, place)
+            if isinstance(line, EndLine):
+                self._verify(hasher, line, [self.arrays["outputs"]], place)
+                if number != machine.rounds + 1:
+                    raise RecordingError(f"{place}: the end is line {number}", clause="RE-5")
+                return
+            if number > machine.rounds or (line.phase, line.round) != machine.place(number):
+                raise RecordingError(
+                    f"{place}: {line.phase[:40]!r} round {line.round} is not round {number} of the "
+                    "run",
+                    clause="RE-4",
+                )
+            if not self._complete(line):
+                return
+            self._verify(hasher, line, self._new(line, counts), place)
+            counts = attrs.asdict(line.rows)
+            yield self._round(line, fetch, place)
+
+    def _check_rows(self, counts: Mapping[str, int], line: Line, place: str) -> None:
+        for name in GROWING:
+            rows = getattr(line.rows, name)
+            if rows < counts[name] or (self.finished and rows > len(self.arrays[name])):
+                raise RecordingError(f"{place}: {rows} rows of {name}", clause="RE-4")
+            if isinstance(line, EndLine) and rows != len(self.arrays[name]):
+                raise RecordingError(f"{place}: {rows} rows of {name}", clause="RE-5")
+
+    def _complete(self, line: RoundLine) -> bool:
+        """Whether the arrays of a run that was cut off hold all of a round.
+
+        Implements: RE-5.
+        """
+        grown = all(getattr(line.rows, name) <= len(self.arrays[name]) for name in GROWING)
+        learned = min(len(self.arrays["models"]), len(self.arrays["gradients"]))
+        return grown and (line.phase != LEARNING or line.round <= learned)
+
+    def _new(self, line: RoundLine, counts: Mapping[str, int]) -> list[Array]:
+        """What a round added to the arrays, in the order in which it is hashed."""
+        learned = line.phase == LEARNING
+        t = line.round
+        first = [self.arrays[name][t - 1] for name in ("models", "gradients")] if learned else []
+        grown = [self.arrays[name][counts[name] : getattr(line.rows, name)] for name in GROWING]
+        return first + grown
+
+    def _verify(self, hasher: Any, line: Line, added: list[Array], place: str) -> None:
+        """Compare the running checksum with that of the line.
+
+        Implements: RE-6.
+        """
+        if not self.header.checksums:
+            if line.sha256:
+                raise RecordingError(f"{place}: a checksum that is not announced", clause="RE-6")
+            return
+        for array in added:
+            hasher.update(np.ascontiguousarray(array).data)
+        hasher.update(line_text(attrs.evolve(line, sha256="")).encode())
+        if hasher.hexdigest() != line.sha256:
+            raise RecordingError(f"{place}: the checksum does not fit", clause="RE-6")
+
+    def _round(self, line: RoundLine, fetch: Any, place: str) -> Round:
+        n = self.parameters.graph.agents
+        if len(line.said) != n:
+            raise RecordingError(f"{place}: {len(line.said)} messages of {n} agents", clause="RE-4")
+        said = {
+            agent: self._message(line, agent, spoken, fetch, f"{place}, agent {agent}")
+            for agent, spoken in enumerate(line.said)
+        }
+        deviations: dict[Edge, Message] = {}
+        for edge in line.deviations:
+            sender, receiver = edge.sender, edge.receiver
+            where = f"{place}, edge ({sender}, {receiver})"
+            known = 0 <= sender < n and receiver in self.parameters.graph.neighbours(sender)
+            if not known or (sender, receiver) in deviations:
+                raise RecordingError(f"{where}: no such edge, or twice", clause="RE-4")
+            deviations[sender, receiver] = self.codec.decode(line.phase, edge.message, fetch, where)
+        return Round(line.phase, line.round, said, deviations)
+
+    def _message(
+        self, line: RoundLine, agent: int, spoken: Spoken, fetch: Any, place: str
+    ) -> Message:
+        if line.phase != LEARNING:
+            return self.codec.decode(line.phase, spoken, fetch, place)
+        model = self.arrays["models"][line.round - 1, agent]
+        gamma = self.arrays["gradients"][line.round - 1, agent]
+        if isinstance(spoken, InArrays):
+            return LearningMessage(model, gamma)
+        if model.any() or gamma.any():
+            raise RecordingError(
+                f"{place}: the arrays hold a message that was not said", clause="RE-4"
+            )
+        return self.codec.decode(line.phase, spoken, fetch, place)
+
+    def _fetcher(self) -> Any:
+        """Rows as tuples, checked; one row is one object, so that equal values compare fast.
+
+        As many are remembered as an honest run can have twice over, and no more.
+
+        Implements: RE-7.
+        """
+        forms = {"reports": is_report, "estimates": is_estimate}
+
+        @lru_cache(maxsize=4 * self.parameters.graph.edge_count + 16)
+        def fetch(table: str, row: int) -> Value:
+            array = self.arrays[table]
+            if not 0 <= row < len(array):
+                raise RecordingError(f"{table}.npy: there is no row {row}", clause="RE-4")
+            limbs = table == "estimates"
+            found = from_limbs(array[row]) if limbs else tuple(array[row].reshape(-1).tolist())
+            if table in forms and not forms[table](self.parameters, found):
+                raise RecordingError(f"{table}.npy: row {row} is out of range", clause="RE-4")
+            return found
+
+        return fetch
+
+    def _lines(self) -> Iterator[tuple[str, Line]]:
+        """The complete lines; an incomplete last one belongs to a run that was cut off."""
+        with self.log.path.open("rb") as file:
+            file.seek(self.log.begin)
+            left, number = self.log.size, 0
+            while left > 0:
+                number += 1
+                place = f"log.jsonl line {number}"
+                raw = file.readline(min(left, self.limits.line_bytes + 1))
+                left -= len(raw)
+                if len(raw) > self.limits.line_bytes:
+                    raise RecordingError(f"{place}: longer than the limit", clause="RE-7")
+                if not raw.endswith(b"\n"):
+                    return
+                line = read_document(Line, raw, place)
+                yield place, line
+                if isinstance(line, EndLine) and left:
+                    raise RecordingError(f"{place}: lines after the end", clause="RE-5")
+
+
+def read_document(kind: Any, raw: bytes, place: str) -> Any:
+    """A document of this kind from untrusted bytes.
+
+    Implements: RE-7.
+    """
+    try:
+        return structure(kind, read_json(raw.decode("utf-8")))
+    except RecordingError:
+        raise
+    except DocumentError as error:
+        raise RecordingError(f"{place}: {error.message}", clause="RE-7") from None
+    except (UnicodeDecodeError, ValueError, RecursionError) as error:  # digits beyond the limit
+        raise RecordingError(f"{place}: {error}", clause="RE-7") from None
+
+
+def open_recording(path: Path, limits: Limits | None = None) -> Recording:
+    """Open a directory or a zip; header, arrays and end are checked, the log when it is read.
+
+    Implements: RE-1, RE-2, RE-3, RE-5, RE-7.
+    """
+    limits = Limits() if limits is None else limits
+    found = members(path)
+    header_file, log = found["header.json"], found["log.jsonl"]
+    if header_file.size > limits.header_bytes:
+        raise RecordingError("header.json: longer than the limit", clause="RE-7")
+    raw = header_file.read(0, header_file.size)
+    header: Header = read_document(Header, raw, "header.json")
+    if header.agents > limits.agents:
+        raise RecordingError(f"header.json: {header.agents} agents", clause="RE-7")
+    parameters = parameters_of(header, "header.json")
+    end = _end(log, limits)
+    shapes = layouts(parameters)
+    arrays: dict[str, Array] = {}
+    for name, layout in shapes.items():
+        member = found.get(f"{name}.npy")
+        if member is not None and (end is not None or member.size > 0):
+            arrays[name] = member.array(layout, finished=end is not None)
+        elif end is None:
+            arrays[name] = np.zeros((0, *layout.row), dtype=layout.dtype)
+        else:
+            raise RecordingError(f"{path}: there is no {name}.npy", clause="RE-1")
+    if (arrays["keys"] >= np.uint64(header.prime)).any():
+        raise RecordingError(f"keys.npy: a key is not below p = {header.prime}", clause="RE-3")
+    if end is not None and len(end.agents) != header.agents:
+        raise RecordingError(f"log.jsonl: the end names {len(end.agents)} agents", clause="RE-5")
+    genesis = raw + arrays["keys"].tobytes()
+    return Recording(path, header, parameters, arrays, end is not None, end, log, limits, genesis)
+
+
+def _end(log: Member, limits: Limits) -> EndLine | None:
+    """The last line, if it is complete and an end.
+
+    Implements: RE-5.
+    """
+    tail = log.read(max(0, log.size - limits.line_bytes - 1), limits.line_bytes + 1)
+    if not tail.endswith(b"\n"):
+        return None
+    last = tail[tail.rfind(b"\n", 0, -1) + 1 :]
+    if len(last) > limits.line_bytes:
+        raise RecordingError("log.jsonl: the last line is longer than the limit", clause="RE-7")
+    line = read_document(Line, last, "log.jsonl, last line")
+    return line if isinstance(line, EndLine) else None

@@ -1,0 +1,135 @@
+"""The machines of the protocol, fed with a recording in place of private gradients.
+
+Given what an agent received, the specification determines everything it says but the gradient;
+of that the recorded Gamma tells all (AR-6).
+"""
+
+from collections.abc import Callable
+
+import attrs
+import numpy as np
+
+from valid_ref.alarms import Alarm, Raised
+from valid_ref.lattice import FloatVector, IntVector, LatticeParameters, mix, shift_half_even
+from valid_ref.machine import Message
+from valid_ref.oracle.shared import Shared, SharedEstimateStage, SharedHashStage
+from valid_ref.protocols.broadcast import ValidatedBroadcast
+from valid_ref.protocols.learn import PHASE, LearningMessage, LearnModel, LearnState
+from valid_ref.protocols.parameters import ValidParameters
+from valid_ref.protocols.valid import EstimateStage, HashStage, LearnStage, Stage, Valid
+
+Recorded = Callable[[int], Message]
+"""What an agent said to all in this learning round, as recorded; None for silence."""
+
+
+def no_gradient(_t: int, point: FloatVector) -> FloatVector:
+    """The gradient source of a replay, which never asks for one."""
+    return point
+
+
+@attrs.frozen
+class ReplayedLearnModel(LearnModel):
+    """LearnModel with the recorded message in place of the private gradient.
+
+    Implements: RE-9.
+    """
+
+    recorded: Recorded = attrs.field(kw_only=True, eq=False)
+
+    def _advance(
+        self, state: LearnState, t: int, own: IntVector, neighbours: list[IntVector]
+    ) -> LearnState:
+        """The recorded message if some gradient explains it, else the nearest one that is.
+
+        Silence is explained by a gradient that leaves the range (AR-14); it comes with an alarm.
+        """
+        found = self.recorded(t)
+        if found is None:
+            raised = Raised(Alarm.OWN_UPDATE_OUT_OF_RANGE, PHASE, t, about=state.agent)
+            return attrs.evolve(state, message=None, alarms=(*state.alarms, raised))
+        Y = mix(self.parameters, t, own, neighbours)
+        if self._problem(found) is not None or not isinstance(found, LearningMessage):
+            zero = np.zeros_like(Y)
+            return attrs.evolve(state, message=explained(self.parameters, t, Y, zero, self.absorbs))
+        expected = explained(self.parameters, t, Y, found.scaled_gradient, self.absorbs)
+        return attrs.evolve(state, message=found if same(expected, found) else expected)
+
+    @property
+    def absorbs(self) -> bool:
+        """Whether Gamma absorbs the rounding."""
+        return self.reading.P17
+
+
+def explained(
+    parameters: LatticeParameters, t: int, Y: IntVector, gamma: IntVector, absorb: bool
+) -> LearningMessage:
+    """The message of an honest agent whose scaled gradient is, or is nearest to, this one.
+
+    x must be the rounding of (Y - A_t G) / 2^k for some integer G, per entry.
+
+    Implements: RE-9.
+    """
+    A, bits = parameters.schedule.A(t), parameters.precision.step_bits
+    if not absorb:
+        plain = A * _nearest(gamma, A)
+        return LearningMessage(shift_half_even(Y - plain, bits), plain)
+    x = shift_half_even(Y - gamma, bits)
+    below = (Y - (x << bits)) // A
+    lower, upper = (shift_half_even(Y - A * G, bits) for G in (below, below + 1))
+    near = shift_half_even(Y - A * _nearest(Y - (x << bits), A), bits)
+    possible = (lower == x) | (upper == x)
+    reached: IntVector = np.where(possible, x, near)
+    return LearningMessage(reached, Y - (reached << bits))
+
+
+def _nearest(numerator: IntVector, divisor: int) -> IntVector:
+    quotient = numerator // divisor
+    rest = numerator - quotient * divisor
+    rounded: IntVector = quotient + (rest > divisor - rest)
+    return rounded
+
+
+def same(left: LearningMessage, right: LearningMessage) -> bool:
+    """Whether two well-formed learning messages are equal."""
+    return np.array_equal(left.model, right.model) and np.array_equal(
+        left.scaled_gradient, right.scaled_gradient
+    )
+
+
+@attrs.frozen
+class ReplayedValid(Valid):
+    """The whole protocol of one agent, with its learning phase replayed.
+
+    Implements: RE-9.
+    """
+
+    stages: tuple[Stage, ...] = attrs.field(kw_only=True, eq=False, repr=False)
+
+
+def _trusting(machine: ValidatedBroadcast) -> ValidatedBroadcast:
+    """The same broadcast; a recording delivers no tuple but well-formed ones (Recording.rounds)."""
+
+    def is_tuple(_tag: object, value: object) -> bool:
+        return type(value) is tuple
+
+    return attrs.evolve(machine, well_formed=is_tuple)
+
+
+def replayed(parameters: ValidParameters, recorded: Recorded, shared: Shared) -> ReplayedValid:
+    """The machine of one agent whose learning messages are recorded."""
+
+    def stage_of(stage: Stage) -> Stage:
+        if isinstance(stage, LearnStage):
+            machine = ReplayedLearnModel(
+                parameters.graph, parameters.lattice, parameters.start_model, parameters.reading,
+                recorded=recorded,
+            )  # fmt: skip
+            return LearnStage(parameters, machine)
+        if isinstance(stage, HashStage):
+            return SharedHashStage(parameters, _trusting(stage.machine), shared=shared)
+        if isinstance(stage, EstimateStage):
+            return SharedEstimateStage(parameters, _trusting(stage.machine), shared=shared)
+        return stage
+
+    stages = tuple(stage_of(stage) for stage in Valid(parameters).stages)
+    return ReplayedValid(parameters, stages=stages)

@@ -1,0 +1,160 @@
+"""The container: a directory, or a zip whose members are stored as they are.
+
+Nothing is unpacked and nothing is decompressed: a member is a range of bytes of a file.
+"""
+
+import mmap
+import os
+import struct
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+
+from valid_ref.oracle.errors import RecordingError
+from valid_ref.oracle.npy import LONGEST_HEADER, Layout, parse_header
+
+ARRAYS = ("models", "gradients", "keys", "reports", "estimates", "deviations", "outputs")
+NAMES = ("header.json", "log.jsonl", *(f"{name}.npy" for name in ARRAYS))
+LOCAL_HEADER = struct.Struct("<4s5H3I2H")
+
+
+@attrs.frozen
+class Limits:
+    """The most that is read or held at once; beyond is refused.
+
+    Implements: RE-7.
+    """
+
+    header_bytes: int = 1 << 24
+    line_bytes: int = 1 << 26
+    agents: int = 10_000
+
+
+@attrs.frozen
+class Member:
+    """One file of a recording: bytes begin..begin+size of a file on disk."""
+
+    name: str
+    path: Path
+    begin: int
+    size: int
+
+    def read(self, offset: int, length: int) -> bytes:
+        """At most `length` bytes."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(self.begin + offset)
+                return file.read(max(0, min(length, self.size - offset)))
+        except OSError as error:
+            raise RecordingError(f"{self.name}: {error.strerror}", clause="RE-1") from None
+
+    def array(self, layout: Layout, *, finished: bool) -> "np.ndarray[Any, Any]":
+        """The array, mapped and not read; of a run that was cut off its whole rows.
+
+        Implements: RE-3, RE-5, RE-7.
+        """
+        rows, begin = parse_header(self.read(0, LONGEST_HEADER), layout, self.name)
+        size = self.size - begin
+        if layout.row_bytes == 0:
+            if size or rows > 1 << 40:
+                raise RecordingError(f"{self.name}: {rows} rows in {size} bytes", clause="RE-3")
+            return np.zeros((rows, *layout.row), dtype=layout.dtype)
+        if finished and size != rows * layout.row_bytes:
+            raise RecordingError(
+                f"{self.name}: {size} bytes of data; expected {rows * layout.row_bytes}",
+                clause="RE-3",
+            )
+        if not finished:
+            rows = size // layout.row_bytes
+            if layout.rows is not None and rows > layout.rows:
+                raise RecordingError(f"{self.name}: more than {layout.rows} rows", clause="RE-3")
+        if rows == 0:
+            return np.zeros((0, *layout.row), dtype=layout.dtype)
+        with self.path.open("rb") as file:
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        count = rows * layout.row_bytes // 8
+        flat = np.frombuffer(mapped, layout.dtype, count, self.begin + begin)
+        return flat.reshape((rows, *layout.row))
+
+
+def members(path: Path) -> Mapping[str, Member]:
+    """The files of a recording by name.
+
+    Implements: RE-1, RE-7.
+    """
+    try:
+        found = _in_directory(path) if path.is_dir() else _in_zip(path)
+    except (OSError, ValueError) as error:  # ValueError: a path with a null byte
+        raise RecordingError(f"{path}: {error}", clause="RE-1") from None
+    for name in ("header.json", "log.jsonl"):
+        if name not in found:
+            raise RecordingError(f"{path}: there is no {name}", clause="RE-1")
+    return found
+
+
+def _in_directory(path: Path) -> dict[str, Member]:
+    found = {}
+    with os.scandir(path) as entries:
+        for entry in entries:
+            if entry.name not in NAMES or not entry.is_file(follow_symlinks=False):
+                raise RecordingError(f"{path}: {entry.name!r} does not belong here", clause="RE-1")
+            size = entry.stat(follow_symlinks=False).st_size
+            found[entry.name] = Member(entry.name, Path(entry.path), 0, size)
+    return found
+
+
+def _in_zip(path: Path) -> dict[str, Member]:
+    """Names, sizes and places of the members, each checked; they must not overlap.
+
+    Implements: RE-1, RE-7.
+    """
+    found: dict[str, Member] = {}
+    size = path.stat().st_size
+    for info in _listing(path):
+        name = info.filename
+        if name not in NAMES or name in found or info.orig_filename != name:
+            raise RecordingError(f"{path}: {name[:80]!r} does not belong here", clause="RE-1")
+        if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
+            raise RecordingError(
+                f"{path}: {name} is compressed; members are stored (zip -0)", clause="RE-1"
+            )
+        if info.flag_bits & 1:
+            raise RecordingError(f"{path}: {name} is encrypted", clause="RE-1")
+        found[name] = Member(name, path, _data_offset(path, info), info.file_size)
+    end = 0
+    for member in sorted(found.values(), key=lambda member: member.begin):
+        if member.begin < end or member.begin + member.size > size:
+            raise RecordingError(f"{path}: {member.name} overlaps or is cut off", clause="RE-1")
+        end = member.begin + member.size
+    return found
+
+
+def _listing(path: Path) -> list[zipfile.ZipInfo]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            infos = archive.infolist()
+    except (zipfile.BadZipFile, struct.error, ValueError, OverflowError, EOFError, IndexError,
+            NotImplementedError, UnicodeError, RuntimeError) as error:  # fmt: skip
+        raise RecordingError(f"{path}: not a readable zip: {error}", clause="RE-1") from None
+    if len(infos) > len(NAMES):
+        raise RecordingError(f"{path}: {len(infos)} members", clause="RE-1")
+    return infos
+
+
+def _data_offset(path: Path, info: zipfile.ZipInfo) -> int:
+    with path.open("rb") as file:
+        if info.header_offset < 0:
+            raise RecordingError(f"{path}: {info.filename} lies before the file", clause="RE-1")
+        file.seek(info.header_offset)
+        raw = file.read(LOCAL_HEADER.size)
+        if len(raw) < LOCAL_HEADER.size:
+            raise RecordingError(f"{path}: {info.filename} is cut off", clause="RE-1")
+        signature, *_rest, name_length, extra_length = LOCAL_HEADER.unpack(raw)
+        name = file.read(name_length)
+    if signature != b"PK\x03\x04" or name != info.filename.encode():
+        raise RecordingError(f"{path}: {info.filename} has a false local header", clause="RE-1")
+    return info.header_offset + LOCAL_HEADER.size + int(name_length) + int(extra_length)

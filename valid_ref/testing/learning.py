@@ -1,0 +1,110 @@
+"""What a run learns: precisions, step sizes, losses and checks, all small and simplest first."""
+
+import functools
+
+from hypothesis import strategies as st
+
+from valid_ref.scenario import parts
+from valid_ref.schedule import Precision
+from valid_ref.testing.graphs import repeated
+
+PRECISIONS = (Precision(4, 4), Precision(12, 8), Precision())
+"""A few bits, where rounding is coarse, up to the default."""
+
+OVERSHOOT = 8.0
+"""A gradient step far beyond 2/beta: deviations grow up to 15-fold in every round."""
+
+LOOSE = parts.ConfiguredThresholds(1e6, 1e12)
+"""Thresholds that no honest run of four rounds reaches, even with steps that overshoot."""
+
+FAIR = parts.ConfiguredThresholds(16.0, 256.0)
+"""What honest runs on `quadratics` pass for d <= 3 if steps do not overshoot: |g_i| <= 2 * 4."""
+
+CALIBRATED = parts.CalibratedThresholds()
+"""A tenth above an honest rehearsal; refused where the rehearsal's statistic is exactly zero."""
+
+
+def precisions() -> st.SearchStrategy[Precision]:
+    """Fraction bits and step bits."""
+    return st.sampled_from(PRECISIONS)
+
+
+@st.composite
+def explicit_steps(
+    draw: st.DrawFn, rounds: int, precision: Precision, max_degree: int
+) -> parts.ExplicitSteps:
+    """Steps that change from round to round: eta at most 1/maxdeg, alpha at most 1/2."""
+    one = 1 << precision.step_bits
+    a, A = (
+        draw(repeated(rounds, st.integers(1, largest))) for largest in (one // max_degree, one // 2)
+    )
+    return parts.ExplicitSteps(a, A)
+
+
+@functools.lru_cache(maxsize=4096)
+def schedules(
+    rounds: int, precision: Precision, max_degree: int, *, overshoot: bool = False
+) -> st.SearchStrategy[parts.SchedulePart]:
+    """Step sizes that the derived norm bounds admit; with `overshoot` also ones that diverge."""
+    etas = st.sampled_from([1 / max_degree, 1 / (2 * max_degree)])
+    constant = st.builds(parts.ConstantSteps, st.sampled_from([0.5, 0.25]), etas)
+    found: list[st.SearchStrategy[parts.SchedulePart]] = [
+        constant,
+        st.just(parts.Diminishing()),
+        explicit_steps(rounds, precision, max_degree),
+    ]
+    if overshoot:
+        found.append(st.builds(parts.ConstantSteps, st.just(OVERSHOOT), etas))
+    return st.one_of(found)
+
+
+@functools.lru_cache(maxsize=4096)
+def quadratics(agents: int, dimension: int) -> st.SearchStrategy[parts.Quadratics]:
+    """Centres in -2..2 and diagonal Hessians of ones and twos; shrinks to |x|^2/2 for all."""
+    numbers = st.integers(-2, 2).map(float)
+    curvatures = repeated(dimension, st.sampled_from([1.0, 2.0])).map(_diagonal)
+    one = st.builds(parts.QuadraticAgent, curvatures, repeated(dimension, numbers))
+    return st.builds(parts.Quadratics, repeated(agents, one))
+
+
+def _diagonal(entries: tuple[float, ...]) -> tuple[tuple[float, ...], ...]:
+    return tuple(
+        tuple(entry if column == row else 0.0 for column in range(len(entries)))
+        for row, entry in enumerate(entries)
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def random_losses(dimension: int) -> st.SearchStrategy[parts.LossPart]:
+    """Losses drawn by the scenario's seed: quadratic without noise, ridge and logistic."""
+    d = st.just(dimension)
+    return st.one_of(
+        st.builds(parts.RandomQuadratics, d, st.sampled_from([1.0, 2.0])),
+        st.builds(parts.RandomRidge, d, st.integers(1, 3), st.sampled_from([0.5, 1.0])),
+        st.builds(parts.RandomLogistic, d, st.integers(1, 3), st.sampled_from([0.5, 1.0])),
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def losses(agents: int, dimension: int) -> st.SearchStrategy[parts.LossPart]:
+    """Everything that a scenario can learn in this dimension."""
+    return quadratics(agents, dimension) | random_losses(dimension)
+
+
+@functools.lru_cache(maxsize=4096)
+def checks(
+    thresholds: tuple[parts.ThresholdsPart, ...] = (FAIR, CALIBRATED, LOOSE),
+) -> st.SearchStrategy[tuple[parts.Check, ...]]:
+    """One or two weightings of GlobalValidate with thresholds out of these."""
+    chosen = st.sampled_from(thresholds)
+    polynomial = st.builds(parts.Check, st.just("t^c"), _polynomials(), chosen)
+    exponential = st.builds(parts.Check, st.just("gamma"), _exponentials(), chosen)
+    return st.one_of(st.tuples(polynomial), st.tuples(polynomial, exponential))
+
+
+def _polynomials() -> st.SearchStrategy[parts.WeightsPart]:
+    return st.builds(parts.Polynomial, st.integers(0, 2))
+
+
+def _exponentials() -> st.SearchStrategy[parts.WeightsPart]:
+    return st.builds(parts.Exponential, st.sampled_from([0.5, 1.0]), st.just(10))

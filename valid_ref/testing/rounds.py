@@ -1,0 +1,166 @@
+"""A run of Valid one round at a time, and the laws that every round must keep.
+
+The laws are the guarantees of broadcast and agreement, asked of two successive states or of a
+phase that has just ended.
+"""
+
+from collections.abc import Iterator, Mapping
+
+import attrs
+
+from valid_ref.execution import Execution
+from valid_ref.graph import AgentGraph
+from valid_ref.guarantees.agreement import (
+    alarm_reaches_all,
+    alarms_stay,
+    lies_spread_as_balls,
+    quiet_stays_quiet,
+)
+from valid_ref.guarantees.broadcast import (
+    BroadcastOutcome,
+    Verdict,
+    common_values_unless_alarm,
+    delivered_to_all,
+    quiet_neighbours_agree,
+    written_once,
+)
+from valid_ref.machine import Edge, Message, Round
+from valid_ref.protocols.agreement import AgreementState
+from valid_ref.protocols.broadcast import BroadcastState
+from valid_ref.protocols.valid import Stage, Valid, ValidState
+from valid_ref.scenario import Prepared
+
+
+@attrs.frozen
+class Position:
+    """Where a run stands: all states, the rounds so far, and the course of the phase.
+
+    `inner` has, for the phase that the last round belonged to, the states of its machine at all
+    agents before its first round and after each of its rounds so far.
+    """
+
+    machine: Valid
+    byzantine: frozenset[int]
+    states: Mapping[int, ValidState]
+    rounds: tuple[Round, ...] = ()
+    inner: tuple[Mapping[int, object], ...] = ()
+
+    @property
+    def graph(self) -> AgentGraph:
+        """The graph."""
+        return self.machine.parameters.graph
+
+    @property
+    def finished(self) -> bool:
+        """Whether the last round has been played."""
+        return len(self.rounds) == self.machine.rounds
+
+    @property
+    def next_phase(self) -> str:
+        """The phase of the round that comes next."""
+        return self.machine.place(len(self.rounds) + 1)[0]
+
+    @property
+    def said(self) -> Mapping[int, Message]:
+        """What honest code would say in the round that comes next."""
+        number = len(self.rounds) + 1
+        return {agent: self.machine.send(state, number) for agent, state in self.states.items()}
+
+    @property
+    def execution(self) -> Execution:
+        """The record so far, as the guarantees read it."""
+        return Execution(self.machine.parameters, self.byzantine, self.rounds, self.states)
+
+
+def opening(prepared: Prepared) -> Position:
+    """Before the first round."""
+    machine = Valid(prepared.parameters)
+    states = {agent: machine.start(agent, private) for agent, private in prepared.private.items()}
+    return Position(machine, prepared.byzantine, states)
+
+
+def advance(position: Position, deviations: Mapping[Edge, Message]) -> Position:
+    """One round, in which Byzantine agents say this on their edges and honest code the rest."""
+    machine, number = position.machine, len(position.rounds) + 1
+    phase, within = machine.place(number)
+    spoken = Round(phase, within, position.said, dict(deviations))
+    heard = {agent: _inbox(position.graph, spoken, agent) for agent in position.states}
+    before = {agent: state.inner for agent, state in position.states.items()}
+    after = {
+        agent: _stage(position).machine.receive(state.inner, within, heard[agent])
+        for agent, state in position.states.items()
+    }
+    states = {
+        agent: machine.receive(state, number, heard[agent])
+        for agent, state in position.states.items()
+    }
+    earlier = position.inner if within > 1 else (before,)
+    return attrs.evolve(
+        position, states=states, rounds=(*position.rounds, spoken), inner=(*earlier, after)
+    )
+
+
+def _stage(position: Position) -> Stage:
+    """The phase that the coming round belongs to; all agents are in the same."""
+    return position.machine.stages[position.states[0].stage]
+
+
+def _inbox(graph: AgentGraph, spoken: Round, receiver: int) -> dict[int, Message]:
+    words = {sender: spoken.on_edge(sender, receiver) for sender in graph.neighbours(receiver)}
+    return {sender: message for sender, message in words.items() if message is not None}
+
+
+def broken_laws(before: Position, after: Position) -> tuple[str, ...]:
+    """What the last round broke of the laws that hold for honest agents in every run."""
+    found = [
+        f"agent {agent} took an alarm back"
+        for agent in after.execution.honest
+        if not _only_added(before.states[agent], after.states[agent])
+    ]
+    for law, verdict in _verdicts(after):
+        if not verdict:
+            found.append(f"{law}, agents {list(verdict.offenders)}: {verdict.reason}")
+    return tuple(found)
+
+
+def _only_added(before: ValidState, after: ValidState) -> bool:
+    kept, now = before.memory, after.memory
+    return now.alarms[: len(kept.alarms)] == kept.alarms and now.invalid >= kept.invalid
+
+
+def _verdicts(position: Position) -> Iterator[tuple[str, Verdict]]:
+    honest = position.execution.honest
+    kinds = {type(state) for state in position.inner[-1].values()}
+    ended = position.finished or position.next_phase != position.rounds[-1].phase
+    if kinds == {BroadcastState}:
+        broadcasts = [_broadcasts(states) for states in position.inner]
+        yield "V3", written_once([{v: states[v] for v in honest} for states in broadcasts[-2:]])
+        if ended:
+            held = [state.held for state in broadcasts[0].values()]
+            values = {tag: own[tag] for own in held for tag in own}
+            outcome = BroadcastOutcome(position.graph, position.byzantine, values, broadcasts[-1])
+            yield "V1", delivered_to_all(outcome)
+            yield "V2", common_values_unless_alarm(outcome)
+            yield "V4", quiet_neighbours_agree(outcome)
+    if kinds == {AgreementState}:
+        history = [_agreements(states) for states in position.inner]
+        yield "S1", alarms_stay([{v: states[v] for v in honest} for states in history[-2:]])
+        if ended:
+            graph, byzantine = position.graph, position.byzantine
+            yield "S2", alarm_reaches_all(graph, byzantine, history)
+            yield "S3", quiet_stays_quiet(graph, byzantine, history)
+            rounds = _rounds_of_phase(position)
+            yield "S4", lies_spread_as_balls(graph, byzantine, rounds, history)
+
+
+def _rounds_of_phase(position: Position) -> tuple[Round, ...]:
+    last = position.rounds[-1]
+    return position.rounds[-last.number :]
+
+
+def _broadcasts(states: Mapping[int, object]) -> dict[int, BroadcastState]:
+    return {agent: state for agent, state in states.items() if isinstance(state, BroadcastState)}
+
+
+def _agreements(states: Mapping[int, object]) -> dict[int, AgreementState]:
+    return {agent: state for agent, state in states.items() if isinstance(state, AgreementState)}
