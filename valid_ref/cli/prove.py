@@ -50,6 +50,7 @@ def prove(
     Examples: valid-ref prove; valid-ref prove perturbation --details; valid-ref prove --deep
     """
     registry, runner = _proofs("registry"), _proofs("runner")
+    _proofs("engines")  # sympy and z3, or a helpful refusal
     proofs = registry.select(name)
     steps = registry.steps_of(proofs, deep)
     outcomes = []

@@ -46,7 +46,8 @@ def schedules(
     rounds: int, precision: Precision, max_degree: int, *, overshoot: bool = False
 ) -> st.SearchStrategy[parts.SchedulePart]:
     """Step sizes that the derived norm bounds admit; with `overshoot` also ones that diverge."""
-    etas = st.sampled_from([1 / max_degree, 1 / (2 * max_degree)])
+    one = 1 << precision.step_bits
+    etas = st.sampled_from([max(1, one // part) / one for part in (max_degree, 2 * max_degree)])
     constant = st.builds(parts.ConstantSteps, st.sampled_from([0.5, 0.25]), etas)
     found: list[st.SearchStrategy[parts.SchedulePart]] = [
         constant,
