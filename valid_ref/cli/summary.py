@@ -3,6 +3,7 @@
 from rich.console import Console
 from rich.table import Table
 
+from valid_ref.alarms import Raised
 from valid_ref.front import Run
 from valid_ref.guarantees.admissible import distance_to_admissible
 from valid_ref.guarantees.outcome import final_models
@@ -57,10 +58,17 @@ def _agents(finished: Run) -> Table:
             "Byzantine" if byzantine else "honest",
             "-" if byzantine else "invalid" if state.memory.invalid else "valid",
             str(len(alarms)),
-            str(alarms[0]) if alarms else "",
+            _short(alarms[0]) if alarms else "",
             "" if byzantine else _distance(finished, agent),
         )
     return table
+
+
+def _short(raised: Raised) -> str:
+    """An alarm that fits in a column: reason, from or about whom, clause."""
+    whom = f" about {raised.about}" if raised.about is not None else ""
+    whom = f" from {raised.sender}" if raised.sender is not None else whom
+    return f"{raised.alarm.name}{whom} [{raised.alarm.clause}]"
 
 
 def _distance(finished: Run, agent: int) -> str:
@@ -78,7 +86,7 @@ def _distance(finished: Run, agent: int) -> str:
 
 
 def _costs(finished: Run) -> Table:
-    table = Table("phase", "rounds", "messages/agent", "scalars/agent", "scalars in all", box=None)
+    table = Table("phase", "rounds", "messages/agent", "scalars/agent", "in all", box=None)
     for phase, costs in finished.execution.costs().items():
         n = len(costs)
         scalars = sum(cost.scalars for cost in costs)
