@@ -66,7 +66,7 @@ def _agents(finished: Run) -> Table:
 
 def _short(raised: Raised) -> str:
     """An alarm that fits in a column: reason, from or about whom, clause."""
-    whom = f" about {raised.about}" if raised.about is not None else ""
+    whom = f" {raised.about}" if raised.about is not None else ""
     whom = f" from {raised.sender}" if raised.sender is not None else whom
     return f"{raised.alarm.name}{whom} [{raised.alarm.clause}]"
 
