@@ -11,6 +11,8 @@ from valid_ref.lattice import default_limits, from_lattice
 from valid_ref.losses import random_quadratics
 from valid_ref.machine import run_machine
 from valid_ref.protocols.learn import LearningMessage, LearnModel
+from valid_ref.scenario.build_schedule import diminishing_constants
+from valid_ref.scenario.parts import Diminishing
 from valid_ref.schedule import Precision, harmonic, inverse_root, make_schedule
 
 
@@ -28,14 +30,8 @@ def learn(
     """
     network = parse_family(graph)
     problem = random_quadratics(network.agents, dimension, seed)
-    largest = float(network.laplacian_eigenvalues()[-1])
-    smallest = float(network.laplacian_eigenvalues()[1])
-    offset = max(2 * problem.smoothness / problem.strong_convexity, largest / smallest)
-    schedule = make_schedule(
-        rounds,
-        alpha=harmonic(2 / problem.strong_convexity, offset),
-        eta=inverse_root((1 + offset) ** 0.5 / largest, offset),
-    )
+    a, t0, e0 = diminishing_constants(Diminishing(), network, problem)
+    schedule = make_schedule(rounds, alpha=harmonic(a, t0), eta=inverse_root(e0, t0))
     machine = LearnModel(
         network,
         default_limits(dimension, schedule, network.max_degree),

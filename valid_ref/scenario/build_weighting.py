@@ -5,7 +5,14 @@ from fractions import Fraction
 
 import attrs
 
-from valid_ref.guarantees.thresholds import Level, Thresholds, calibrate
+from valid_ref.guarantees.certificate import CertificateError
+from valid_ref.guarantees.thresholds import (
+    Level,
+    Thresholds,
+    calibrate,
+    calibrated_weighting,
+    shortfalls,
+)
 from valid_ref.lattice import squared_norm
 from valid_ref.losses import Problem
 from valid_ref.protocols.parameters import (
@@ -96,7 +103,8 @@ def _thresholds(
     match check.thresholds:
         case ConfiguredThresholds(optimality=optimality, heterogeneity=heterogeneity):
             note = f"check {check.name}: configured thresholds, not certified"
-            return (optimality, heterogeneity), "configured", (note,)
+            wanted = (optimality, heterogeneity)
+            return wanted, "configured", (note, *_below(trial, problem, delta, check, wanted))
         case CalibratedThresholds() as part:
             found = rehearse(trial, problem, 0, part)
             return (found.optimality, found.heterogeneity), "calibrated", ()
@@ -108,6 +116,27 @@ def _thresholds(
                 for test in certified.vacuous
             )
             return (certified.optimality, certified.heterogeneity), "certificate", notes
+
+
+def _below(
+    trial: ValidParameters,
+    problem: Problem,
+    delta: float,
+    check: Check,
+    wanted: tuple[float, float],
+) -> tuple[str, ...]:
+    """Which configured thresholds lie below the certificate, and the value needed.
+
+    Implements: GV-7.
+    """
+    configured = _make(check, trial, trial.weightings[0].weights, wanted, "configured")
+    try:
+        found = _certified(trial, problem, delta, CertifiedThresholds())
+    except CertificateError as error:
+        return (f"check {check.name}: there is no certificate: {error}",)
+    bits = trial.lattice.precision.fraction_bits
+    needed = calibrated_weighting(check.name, configured.weights, found, trial.graph.agents, bits)
+    return tuple(f"check {shortfall}" for shortfall in shortfalls(configured, needed))
 
 
 def _certified(

@@ -59,6 +59,30 @@ def test_weightings_thresholds_and_their_origin() -> None:
     assert any("too small for its certificate" in note for note in prepared.notes)
 
 
+@pytest.mark.checks("GV-7")
+def test_configured_thresholds_below_the_certificate_name_what_is_needed() -> None:
+    def notes(optimality: float, heterogeneity: float) -> tuple[str, ...]:
+        thresholds = parts.ConfiguredThresholds(optimality, heterogeneity)
+        check = parts.Check("c", parts.Polynomial(), thresholds)
+        return prepare(Scenario(**SMALL, checks=(check,))).notes[1:]
+
+    both = notes(1e-3, 1e-3)
+    assert [note.split(" threshold ")[0] for note in both] == [
+        "check c: optimality",
+        "check c: heterogeneity",
+    ]
+    assert all(" is below " in note for note in both)
+    assert len(notes(1e-3, 1e9)) == 1
+    assert notes(1e6, 1e9) == ()
+    noisy = parts.RandomQuadratics(2, noise=Noise.GAUSSIAN, spread=0.1)
+    check = parts.Check("c", parts.Polynomial(), parts.ConfiguredThresholds(1.0, 1.0))
+    unbounded = Scenario(
+        graph=parts.Family("path:3"), loss=noisy, rounds=3, checks=(check,),
+        bounds=parts.NoBounds(),
+    )  # fmt: skip
+    assert any("there is no certificate" in note for note in prepare(unbounded).notes)
+
+
 @pytest.mark.checks("GU-9")
 def test_calibration_is_a_factor_above_the_honest_statistics() -> None:
     from valid_ref.scenario.calibrate import honest_statistics
