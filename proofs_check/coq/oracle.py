@@ -16,7 +16,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from proofs_check.coq.cases import KINDS, answer, random_cases, triangle_strategies
+from proofs_check.coq.answers import KINDS, answer
+from proofs_check.coq.cases import random_cases, triangle_strategies
 
 HERE = Path(__file__).parent
 PROGRAM = HERE / "extraction" / "oracle"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proofs_check.coq.cases import KINDS, answer
+from proofs_check.coq.answers import KINDS, answer
 from proofs_check.coq.oracle import read_vectors, vector_cases
 
 VECTORS = read_vectors()
