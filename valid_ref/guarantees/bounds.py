@@ -2,12 +2,12 @@
 
 import math
 from fractions import Fraction
-from typing import Protocol
 
 import attrs
 
 from valid_ref.errors import ValidRefError
 from valid_ref.lattice import LatticeParameters
+from valid_ref.losses.loss import Constants
 from valid_ref.protocols.parameters import Bounds
 from valid_ref.schedule import Precision, Schedule
 
@@ -17,26 +17,6 @@ SOURCE_ERROR = Fraction(1, 2)
 
 class BoundsError(ValidRefError):
     """Constants or steps from which no norm bounds follow; they must be configured."""
-
-
-class Constants(Protocol):
-    """What the bounds need of the losses; a Problem and a Loss have it."""
-
-    @property
-    def dimension(self) -> int:
-        """d."""
-
-    @property
-    def strong_convexity(self) -> float:
-        """mu."""
-
-    @property
-    def smoothness(self) -> float:
-        """beta."""
-
-    @property
-    def loss_at_zero(self) -> float:
-        """F0 = sup_D f(0, D)."""
 
 
 @attrs.frozen

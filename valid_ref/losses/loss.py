@@ -15,12 +15,10 @@ class LossError(ValidRefError):
     """A loss that breaks the assumptions it is meant to satisfy."""
 
 
-class Loss(Protocol):
-    """One agent's local problem F_v(x) = E f(x, D_v), with D_v drawn as the agent draws it.
+class Constants(Protocol):
+    """What the assumptions say of the losses in numbers; a Loss and a Problem have them.
 
-    f is nonnegative. The constants are correct up to the rounding of float64.
-
-    Implements: MO-9, MO-10.
+    Implements: MO-10.
     """
 
     @property
@@ -38,6 +36,15 @@ class Loss(Protocol):
     @property
     def loss_at_zero(self) -> float:
         """F0, an upper bound on sup_D f(0, D); infinite for unbounded data (asm:bounded)."""
+
+
+class Loss(Constants, Protocol):
+    """One agent's local problem F_v(x) = E f(x, D_v), with D_v drawn as the agent draws it.
+
+    f is nonnegative. The constants are correct up to the rounding of float64.
+
+    Implements: MO-9, MO-10.
+    """
 
     def gradient_deviation(self, radius: float) -> float:
         """sigma_g: a bound on the deviation of one datum's gradient for all |x| <= radius."""
