@@ -129,7 +129,8 @@ def to_lattice(values: npt.ArrayLike, precision: Precision, limit: int = WORD_LI
     if not finite.all():
         index = int(np.argmin(finite))
         raise LatticeError(f"entry {index} is {real[index]}, not a finite number", clause="AR-3")
-    scaled = np.rint(np.ldexp(real, precision.fraction_bits))
+    with np.errstate(over="ignore"):  # an infinity is out of range like any other
+        scaled = np.rint(np.ldexp(real, precision.fraction_bits))
     inside = np.abs(scaled) < min(limit, WORD_LIMIT)
     if not inside.all():
         index = int(np.argmin(inside))

@@ -15,6 +15,7 @@ from valid_ref.cli.record import record
 from valid_ref.cli.run import run
 from valid_ref.cli.show import show
 from valid_ref.cli.trace import trace
+from valid_ref.cli.vectors import vectors
 from valid_ref.errors import ValidRefError
 
 app = typer.Typer(
@@ -32,6 +33,7 @@ app.command()(record)
 app.command()(check)
 app.command()(show)
 app.command()(diff)
+app.command()(vectors)
 app.command()(trace)
 
 

@@ -1,0 +1,10 @@
+"""Test vectors: cases in JSON, for implementations in any language.
+
+The modules here generate the files of `spec/vectors/` from the reference. What replays them from
+the files lies with the tests and imports nothing from here.
+"""
+
+from valid_ref.vectors.document import VectorError
+from valid_ref.vectors.publish import differences, generate, summary, write
+
+__all__ = ["VectorError", "differences", "generate", "summary", "write"]

@@ -1,0 +1,164 @@
+"""Vectors of ValidatedBroadcast: the keys of a small network, with Byzantine words on its edges."""
+
+from collections.abc import Mapping
+
+from valid_ref.graph import AgentGraph
+from valid_ref.graph_families import complete, path, star
+from valid_ref.machine import CausalView, Edge, Message, run_machine
+from valid_ref.protocols.valid import KEYS, Valid
+from valid_ref.reading import Reading
+from valid_ref.schedule import Precision, Schedule
+from valid_ref.vectors.document import Case, Family, Json, Operation, make
+from valid_ref.vectors.numbers import whole
+from valid_ref.vectors.sample import parameters_for
+from valid_ref.vectors.schema import AGENT, ALARMS, COMMON, EDGES, INTEGER, SMALL, fields, many
+from valid_ref.vectors.schema import exactly as pair
+from valid_ref.vectors.spoken import SAID, WORDS, Scribe, alarms_json, graph_json
+
+PRIME = 10007
+Words = Mapping[tuple[int, int, int], Message]
+"""(round, sender, receiver) to what a Byzantine agent says there."""
+
+WITHOUT = COMMON["parameters"]["properties"]["without"]
+KEY = pair(AGENT, INTEGER)
+OPERATIONS = {
+    "keys": Operation(
+        "A broadcast of one key per agent (slot -1, an integer in 0..prime-1): what every honest "
+        "agent says, holds at the end as [source, key], and objects to.",
+        fields(
+            agents=SMALL, edges=EDGES, prime=INTEGER, keys=many(KEY), byzantine=many(AGENT),
+            words=WORDS, without=WITHOUT,
+        ),
+        fields(said=SAID, ends=many(fields(agent=AGENT, held=many(KEY), alarms=ALARMS))),
+    )
+}  # fmt: skip
+
+
+def key(source: int, value: object) -> dict[tuple[int, str], object]:
+    """A message with one entry."""
+    return {(source, "key"): value}
+
+
+def adversary_of(graph: AgentGraph, words: Words, *, honest_else: bool) -> object:
+    """Says the words; elsewhere what honest code says, or the empty mapping."""
+
+    def adversary(view: CausalView) -> Mapping[Edge, Message]:
+        said: dict[Edge, Message] = {}
+        for sender in view.byzantine:
+            for receiver in graph.neighbours(sender):
+                usual = view.said[sender] if honest_else else {}
+                said[sender, receiver] = words.get((view.round, sender, receiver), usual)
+        return said
+
+    return adversary
+
+
+def _broadcast(
+    name: str, source: str, comment: str, graph: AgentGraph, byzantine: tuple[int, ...] = (),
+    words: Words | None = None, *, honest_else: bool = False, without: tuple[str, ...] = (),
+) -> Case:  # fmt: skip
+    steps = Schedule(Precision(2, 1), (1,), (1,))
+    reading = Reading.without(*without)
+    public = parameters_for(graph, steps, PRIME, reading=reading)
+    [machine] = [s.machine for s in Valid(public).stages if s.machine.place(1)[0] == KEYS]
+    keys = {agent: 100 + agent for agent in range(graph.agents)}
+    result = run_machine(
+        graph,
+        machine,
+        {agent: {"key": keys[agent]} for agent in keys},
+        byzantine=frozenset(byzantine),
+        adversary=adversary_of(graph, words or {}, honest_else=honest_else),  # type: ignore[arg-type]
+    )
+    honest = [agent for agent in keys if agent not in byzantine]
+    scribe = Scribe(public)
+    ends = [
+        {
+            "agent": agent,
+            "held": [
+                [owner, whole(value)]
+                for (owner, _slot), value in sorted(result.states[agent].held.items())
+            ],
+            "alarms": alarms_json(result.states[agent].alarms),
+        }
+        for agent in honest
+    ]
+    given: Json = {
+        **graph_json(graph),
+        "prime": whole(PRIME),
+        "keys": [[agent, whole(keys[agent])] for agent in honest],
+        "byzantine": list(byzantine),
+        "words": scribe.words(result.rounds, graph, byzantine),
+        "without": list(without),
+    }
+    expected = {"said": scribe.said(result.rounds, honest), "ends": ends}
+    return make(f"broadcast/keys/{name}", source, comment, given, lambda: expected)
+
+
+def _from_one(rounds: Mapping[int, Message], receivers: tuple[int, ...] = (0, 1)) -> Words:
+    """Agent 2 says the same to all these receivers in these rounds."""
+    return {(number, 2, u): said for number, said in rounds.items() for u in receivers}
+
+
+def _cases() -> tuple[Case, ...]:
+    k3, forged = complete(3), {**key(1, 9), **key(2, 102)}
+    late = {(2, 2, 0): key(2, 1), (2, 2, 1): key(2, 2)}
+    last = {(3, 2, 0): key(2, 1), (3, 2, 1): key(2, 2)}
+    return (
+        _broadcast("honest-pair", "VB-4 VB-5 V1", "two agents: one flood, one comparison", path(2)),
+        _broadcast("honest-triangle", "VB-4 VB-5 V1", "everybody hears everybody", k3),
+        _broadcast("honest-path", "VB-4 VB-10 V1", "the far end adopts in the last flood round",
+                   path(4)),
+        _broadcast("resent", "VB-11", "without P22 everything held is sent in every round",
+                   path(3), without=("P22",)),
+        _broadcast("silent-source", "VB-8 P01", "a source that says nothing but empty mappings",
+                   k3, (2,)),
+        _broadcast("silent-source-printed", "VB-8 P01", "as printed nobody notices", k3, (2,),
+                   without=("P01",)),
+        _broadcast("late-equivocation", "VB-6 VB-7 P01",
+                   "two values in the last flood round: found by comparing", k3, (2,), late),
+        _broadcast("last-round-equivocation", "VB-7 VB-8 P01",
+                   "two values in the compare round: nobody adopts", k3, (2,), last),
+        _broadcast("last-round-equivocation-printed", "P01",
+                   "as printed both are adopted unseen", k3, (2,), last, without=("P01",)),
+        _broadcast("first-round-equivocation", "VB-6", "two values at once", k3, (2,),
+                   {(1, 2, 0): key(2, 1), (1, 2, 1): key(2, 2)}, honest_else=True),
+        _broadcast("forged-relay", "VB-5 VB-6 P02",
+                   "a leaf forges the value of another before it arrives; only the border alarms",
+                   star(4), (1,), {(1, 1, 0): key(2, 7)}),
+        _broadcast("two-values-in-one-round", "VB-5 VB-6",
+                   "the lower sender's value is adopted, the other one alarms", star(3), (1, 2),
+                   {(1, 1, 0): key(1, 4), (1, 2, 0): key(1, 5)}),
+        _broadcast("changed-later", "VB-6", "a held value never changes", k3, (2,),
+                   _from_one({2: key(2, 55)}), honest_else=True),
+        _broadcast("compared-falsely", "VB-7", "a false word in the compare round only", k3, (2,),
+                   {(3, 2, 0): forged}, honest_else=True),
+        _broadcast("missing", "VB-9 MO-8", "no message at all in round 1", k3, (2,),
+                   _from_one({1: None}), honest_else=True),
+        _broadcast("not-a-mapping", "VB-9 MO-8", "a text in round 1", k3, (2,),
+                   _from_one({1: "garbage"}), honest_else=True),
+        _broadcast("unknown-tag", "VB-9", "an agent that does not exist", k3, (2,),
+                   {(1, 2, 0): {**key(2, 102), **key(9, 1)}}, honest_else=True),
+        _broadcast("null-value", "VB-4", "null counts as not said", k3, (2,),
+                   {(1, 2, 0): key(2, None)}, honest_else=True),
+        _broadcast("malformed-once", "VB-9 LV-4", "to one receiver, in round 1: counts as null", k3,
+                   (2,), {(1, 2, 0): key(2, PRIME)}, honest_else=True),
+        _broadcast("malformed-throughout", "VB-8 VB-9", "a key of no form in every round", k3, (2,),
+                   _from_one(dict.fromkeys((1, 2, 3), key(2, "text")))),
+    )  # fmt: skip
+
+
+def family() -> Family:
+    """All cases of the broadcast."""
+    return Family(
+        "broadcast",
+        "ValidatedBroadcast (spec/validated-broadcast.md) on small graphs.",
+        ("Start every honest agent with its key.",
+         "In every round deliver on each directed edge what the sender says: for an honest sender "
+         "what your implementation sends, for a Byzantine one the message in `words` with this "
+         "phase, round, sender and receiver, and silence where there is none.",
+         "Compare every honest message with `said` and, after the last round, every honest agent "
+         "with `ends`. An implementation without switches skips the cases whose `without` is not "
+         "empty: they show the text as printed."),
+        OPERATIONS,
+        _cases(),
+    )  # fmt: skip

@@ -1,0 +1,134 @@
+"""The files of `spec/vectors/`: generated, written, compared."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from valid_ref.vectors import (
+    admissible,
+    agreements,
+    bounds,
+    broadcasts,
+    global_checks,
+    graphs,
+    hashes,
+    lattice,
+    local_checks,
+    runs_attacks,
+    runs_errata,
+    runs_honest,
+    transcript_hashes,
+)
+from valid_ref.vectors.document import Case, Family, VectorError, text_of
+from valid_ref.vectors.schema import schema_of
+
+IDS = "ids.txt"
+"""Every id ever published, with the digest of its meaning."""
+
+
+def families() -> tuple[Family, ...]:
+    """All families, generated anew."""
+    return (
+        graphs.family(),
+        lattice.family(),
+        hashes.family(),
+        transcript_hashes.family(),
+        broadcasts.family(),
+        agreements.family(),
+        local_checks.family(),
+        global_checks.family(),
+        bounds.family(),
+        admissible.family(),
+        runs_honest.family(),
+        runs_attacks.family(),
+        runs_errata.family(),
+    )
+
+
+def generate(published: str = "") -> Mapping[str, str]:
+    """File names and texts; ids that were published before keep their place and their meaning.
+
+    Implements: VE-1, VE-6.
+    """
+    found = families()
+    texts: dict[str, str] = {}
+    for family in found:
+        texts[f"{family.name}.json"] = text_of(family.as_json())
+        texts[f"{family.name}.schema.json"] = text_of(schema_of(family))
+    texts[IDS] = _ids(published, [case for family in found for case in family.cases])
+    return texts
+
+
+def summary() -> str:
+    """The families with their cases, one in a line."""
+    lines = []
+    for family in families():
+        negative = sum(case.refused is not None for case in family.cases)
+        lines.append(
+            f"{family.name:18} {len(family.cases):4} cases, {negative:2} refused  {family.about}"
+        )
+    return "\n".join(lines)
+
+
+def _ids(published: str, cases: list[Case]) -> str:
+    """The list of ids: the old lines as they are, then the new ones.
+
+    A line is an id, the digest of its meaning, and `retired` if the case was withdrawn.
+
+    Implements: VE-5.
+    """
+    digests = {case.id: case.digest() for case in cases}
+    if len(digests) < len(cases):
+        names = [case.id for case in cases]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise VectorError(f"ids that stand twice: {', '.join(twice)}", clause="VE-5")
+    lines = published.splitlines()
+    known = set()
+    for line in lines:
+        identifier, digest, *retired = line.split(" ")
+        known.add(identifier)
+        if retired:
+            if identifier in digests:
+                raise VectorError(f"{identifier} was retired and is back", clause="VE-5")
+        elif digests.get(identifier) != digest:
+            what = "has another meaning" if identifier in digests else "has disappeared"
+            raise VectorError(
+                f"{identifier} {what}: give the new case a new id, and retire this one",
+                clause="VE-5",
+            )
+    lines += [f"{name} {digest}" for name, digest in digests.items() if name not in known]
+    return "\n".join(lines) + "\n"
+
+
+def write(directory: Path) -> tuple[str, ...]:
+    """Write all files; the names of those that changed. Ids already there are kept.
+
+    Implements: VE-6.
+    """
+    changed = []
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, text in generate(_published(directory)).items():
+        path = directory / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8", newline="\n")
+            changed.append(name)
+    return tuple(changed)
+
+
+def differences(directory: Path) -> tuple[str, ...]:
+    """The files that are not what the reference generates, or that do not belong there.
+
+    Implements: VE-6.
+    """
+    texts = generate(_published(directory))
+    found = {path.name for path in directory.iterdir()} if directory.is_dir() else set()
+    wrong = {
+        name
+        for name, text in texts.items()
+        if name in found and (directory / name).read_bytes() != text.encode()
+    }
+    return tuple(sorted(wrong | (found ^ texts.keys())))
+
+
+def _published(directory: Path) -> str:
+    path = directory / IDS
+    return path.read_text(encoding="utf-8") if path.exists() else ""

@@ -1,0 +1,157 @@
+"""Parameters, messages and alarms as the vectors have them: those of recordings, with exact text.
+
+Messages are encoded by the recorder (RE-4); only learning messages stand in place, and integers
+are strings.
+
+Implements: VE-3, VE-7.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import attrs
+
+from valid_ref.alarms import Raised
+from valid_ref.graph import AgentGraph
+from valid_ref.machine import Message, Round
+from valid_ref.oracle.messages import Codec, about_text
+from valid_ref.protocols.learn import PHASE as LEARNING
+from valid_ref.protocols.learn import LearningMessage
+from valid_ref.protocols.parameters import ValidParameters
+from valid_ref.scenario.document import unstructure
+from valid_ref.vectors.document import Json
+from valid_ref.vectors.numbers import rows, whole, wholes
+from valid_ref.vectors.schema import AGENT, SMALL, TEXT, fields, many, ref
+
+WORDS = many(
+    fields(phase=TEXT, round=SMALL, sender=AGENT, receivers=many(AGENT), message=ref("message"))
+)
+SAID = many(fields(phase=TEXT, round=SMALL, agent=AGENT, message=ref("message")))
+
+
+class Scribe:
+    """Writes down messages of one run; values of broadcasts go into tables, each once."""
+
+    def __init__(self, parameters: ValidParameters) -> None:
+        self._codec = Codec(parameters)
+        self._tables: dict[str, list[tuple[int, ...]]] = {"reports": [], "estimates": []}
+
+    def message(self, phase: str, message: Message) -> Json:
+        """A message as RE-4 has it."""
+        if phase == LEARNING and self._codec.is_learning(message):
+            return _learning(message)
+        found = unstructure(self._codec.encode(phase, message, self._store))
+        if found is not None and found["kind"] == "entries":
+            found["keys"] = [[source, whole(key)] for source, key in found["keys"]]
+        return found
+
+    def _store(self, table: str, value: tuple[int, ...] | LearningMessage) -> int:
+        held = self._tables[table]
+        if isinstance(value, LearningMessage):
+            raise TypeError(f"a learning message in {table}")
+        if value not in held:
+            held.append(value)
+        return held.index(value)
+
+    def tables(self) -> Json:
+        """The reports and estimates that occur, in the order in which they first occur."""
+        return {name: rows(values) for name, values in self._tables.items()}
+
+    def words(self, rounds: Iterable[Round], graph: AgentGraph, byzantine: Collection[int]) -> Json:
+        """What went over the edges of Byzantine agents; silence is left out."""
+        found = []
+        for spoken in rounds:
+            for sender in sorted(byzantine):
+                groups: list[tuple[Json, list[int]]] = []
+                for receiver in graph.neighbours(sender):
+                    message = self.message(spoken.phase, spoken.on_edge(sender, receiver))
+                    same = [group for group in groups if group[0] == message]
+                    (same[0][1] if same else _new(groups, message)).append(receiver)
+                found += [
+                    {"phase": spoken.phase, "round": spoken.number, "sender": sender,
+                     "receivers": receivers, "message": message}
+                    for message, receivers in groups if message is not None
+                ]  # fmt: skip
+        return found
+
+    def said(self, rounds: Iterable[Round], honest: Sequence[int]) -> Json:
+        """What every honest agent said to all its neighbours, silence too."""
+        return [
+            {"phase": spoken.phase, "round": spoken.number, "agent": agent,
+             "message": self.message(spoken.phase, spoken.said[agent])}
+            for spoken in rounds for agent in honest
+        ]  # fmt: skip
+
+
+def _new(groups: list[tuple[Json, list[int]]], message: Json) -> list[int]:
+    groups.append((message, []))
+    return groups[-1][1]
+
+
+def _learning(message: Message) -> Json:
+    vectors = attrs.asdict(message)  # type: ignore[arg-type]
+    return {"kind": "learning"} | {name: wholes(part.tolist()) for name, part in vectors.items()}
+
+
+def transcript_json(transcript: Iterable[LearningMessage]) -> Json:
+    """The learning messages of rounds 1..T."""
+    return [
+        {"model": wholes(m.model.tolist()), "scaled_gradient": wholes(m.scaled_gradient.tolist())}
+        for m in transcript
+    ]
+
+
+def alarm_json(raised: Raised) -> Json:
+    """An alarm with its clause."""
+    return {
+        "reason": raised.alarm.name,
+        "clause": raised.alarm.clause,
+        "phase": raised.phase,
+        "round": raised.round,
+        "sender": raised.sender,
+        "about": about_text(raised.about),
+    }
+
+
+def alarms_json(raised: Iterable[Raised]) -> Json:
+    """Alarms in the order in which they were raised."""
+    return [alarm_json(one) for one in raised]
+
+
+def graph_json(graph: AgentGraph) -> Mapping[str, Json]:
+    """The number of agents and the edges."""
+    return {"agents": graph.agents, "edges": [list(edge) for edge in graph.edges]}
+
+
+def parameters_json(parameters: ValidParameters) -> Json:
+    """The public parameters, under the names that the header of a recording has (RE-2)."""
+    lattice, bounds = parameters.lattice, parameters.bounds
+    return {
+        **graph_json(parameters.graph),
+        "dimension": lattice.dimension,
+        "fraction_bits": lattice.precision.fraction_bits,
+        "step_bits": lattice.precision.step_bits,
+        "mixing": wholes(lattice.schedule.mixing),
+        "gradient": wholes(lattice.schedule.gradient),
+        "max_degree": lattice.max_degree,
+        "prime": whole(parameters.field.prime),
+        "model_limit": whole(lattice.model_limit),
+        "gradient_limit": whole(lattice.gradient_limit),
+        "start_model": wholes(parameters.start_model.tolist()),
+        "bounds": None
+        if bounds is None
+        else {
+            "model_squared": wholes(bounds.model_squared),
+            "gradient_squared": wholes(bounds.gradient_squared),
+        },
+        "weightings": [
+            {
+                "name": weighting.name,
+                "weights": wholes(weighting.weights),
+                "optimality": whole(weighting.optimality),
+                "heterogeneity": whole(weighting.heterogeneity),
+            }
+            for weighting in parameters.weightings
+        ],
+        "keys_checked": parameters.checked_keys.value,
+        "without": list(parameters.reading.turned_off),
+    }

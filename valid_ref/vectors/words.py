@@ -1,0 +1,44 @@
+"""The words at the top of every file: how numbers and messages are written, what refusals are."""
+
+NUMBERS = (
+    "Integers of the protocol (entries of vectors, steps, keys, primes, hashes, limits, weights, "
+    "thresholds, squares) are JSON strings of decimal digits, of any size and either sign: read "
+    "them into an integer type that holds them.",
+    "Agents, rounds, counts of bits, lengths and rows are JSON numbers in 0..2^31-1; -1 is the "
+    "slot of a key.",
+    "Rationals are strings NUMERATOR/DENOMINATOR in lowest terms, the denominator positive. "
+    "Doubles are strings of 16 hex digits: the 64 bits of an IEEE 754 binary64, highest first.",
+)
+
+REFUSALS = (
+    "A case with `expected` passes if the result equals it, field by field. A case with `refused` "
+    "passes if the input is refused with a typed error; the value is the clause that demands it. "
+    "An error of the harness itself is neither: it must stop the test.",
+)
+
+_ALARMS = (
+    "An alarm is reason, clause, phase, round, sender (null for a check over many reports) and "
+    "what it is about as text (`2` an agent, `2/0` a pair or a tag, `2/key` a key, else the name "
+    "of a weighting). Lists of alarms are compared in order.",
+)
+
+_MESSAGES = (
+    "A message is null (silence) or has a kind, as in RE-4 of spec/recording.md: `learning` (with "
+    "its two vectors in place), `flag` (an alarm state), `entries` (a broadcast message: `keys` "
+    "has [source, key], `rows` [source, slot, row of the case's table], `nulls` and `malformed` "
+    "the tags [source, slot] whose value is null or of no admitted form, `unknown_tags` whether "
+    "there is an entry with a tag that does not exist), `other` (of no form that the phase "
+    "admits; the text is for people). For what is malformed or other feed anything that your "
+    "receiver must call so.",
+)
+
+MESSAGES = {
+    "broadcast": (*_MESSAGES, *_ALARMS),
+    "agreement": (*_MESSAGES, *_ALARMS),
+    "local-checks": _ALARMS,
+    "global-checks": _ALARMS,
+    "runs-honest": (*_MESSAGES, *_ALARMS),
+    "runs-attacks": (*_MESSAGES, *_ALARMS),
+    "runs-errata": (*_MESSAGES, *_ALARMS),
+}
+"""Further words of the families that need them."""
