@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from valid_ref.trace import find_root
-from valid_ref.vectors import differences, summary
+from valid_ref.vectors import differences, families, summary
 from valid_ref.vectors import write as write_vectors
 
 
@@ -28,14 +28,14 @@ def vectors(
     Implements: VE-6.
     """
     if not write and not check:
-        typer.echo(summary())
+        typer.echo(summary(families()))
         return
     home = find_root(Path.cwd()) / "spec" / "vectors" if directory is None else directory
     if write:
-        changed = write_vectors(home)
+        changed = write_vectors(home, families())
         typer.echo(f"{home}: {len(changed)} files changed" + "".join(f"\n  {n}" for n in changed))
         return
-    wrong = differences(home)
+    wrong = differences(home, families())
     typer.echo(f"{home}: " + ("as generated" if not wrong else f"differs in {', '.join(wrong)}"))
     if wrong:
         raise typer.Exit(1)

@@ -5,6 +5,6 @@ the files lies with the tests and imports nothing from here.
 """
 
 from valid_ref.vectors.document import VectorError
-from valid_ref.vectors.publish import differences, generate, summary, write
+from valid_ref.vectors.publish import differences, families, generate, summary, write
 
-__all__ = ["VectorError", "differences", "generate", "summary", "write"]
+__all__ = ["VectorError", "differences", "families", "generate", "summary", "write"]

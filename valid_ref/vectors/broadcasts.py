@@ -108,7 +108,7 @@ def _cases() -> tuple[Case, ...]:
         _broadcast("honest-triangle", "VB-4 VB-5 V1", "everybody hears everybody", k3),
         _broadcast("honest-path", "VB-4 VB-10 V1", "the far end adopts in the last flood round",
                    path(4)),
-        _broadcast("resent", "VB-11", "without P22 everything held is sent in every round",
+        _broadcast("resent", "VB-11 P22", "without P22 everything held is sent in every round",
                    path(3), without=("P22",)),
         _broadcast("silent-source", "VB-8 P01", "a source that says nothing but empty mappings",
                    k3, (2,)),

@@ -19,7 +19,8 @@ REFUSALS = (
 _ALARMS = (
     "An alarm is reason, clause, phase, round, sender (null for a check over many reports) and "
     "what it is about as text (`2` an agent, `2/0` a pair or a tag, `2/key` a key, else the name "
-    "of a weighting). Lists of alarms are compared in order.",
+    "of a weighting). They stand in the order in which the reference raises them; the text fixes "
+    "that of phases and rounds, so compare those of one phase and round as sorted lists.",
 )
 
 _MESSAGES = (

@@ -1,0 +1,105 @@
+"""The generator: the same bytes as the files, and no id ever changes or disappears."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.valid_ref.vectors.reading import VECTORS
+from valid_ref.cli import app
+from valid_ref.vectors import VectorError, differences, families, generate, graphs, hashes, write
+from valid_ref.vectors.document import Family, make
+
+
+@pytest.fixture(scope="module")
+def few() -> tuple[Family, ...]:
+    return graphs.family(), hashes.family()
+
+
+@pytest.mark.checks("VE-6")
+def test_the_files_are_what_the_reference_generates() -> None:
+    """Regenerate with `valid-ref vectors --write`."""
+    published = (VECTORS / "ids.txt").read_text(encoding="utf-8")
+    texts = generate(families(), published)
+    assert {path.name for path in VECTORS.iterdir()} == texts.keys()
+    for name, text in texts.items():
+        assert (VECTORS / name).read_bytes() == text.encode(), name
+
+
+@pytest.mark.checks("VE-6")
+def test_every_kind_of_difference_is_seen(few: tuple[Family, ...], tmp_path: Path) -> None:
+    assert len(write(tmp_path, few)) == 5
+    assert differences(tmp_path, few) == ()
+    path = tmp_path / "hash.json"
+    path.write_text(path.read_text().replace("GF(8)", "GF(9)"))
+    (tmp_path / "graph.json").unlink()
+    (tmp_path / "more.json").write_text("{}")
+    assert differences(tmp_path, few) == ("graph.json", "hash.json", "more.json")
+    assert write(tmp_path, few) == ("graph.json", "hash.json")
+    assert differences(tmp_path, few) == ("more.json",)
+    assert differences(tmp_path / "nowhere", few) == (
+        "graph.json", "graph.schema.json", "hash.json", "hash.schema.json", "ids.txt",
+    )  # fmt: skip
+
+
+@pytest.mark.checks("VE-6")
+def test_the_command_checks_writes_and_lists(
+    few: tuple[Family, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["valid_ref.cli.vectors"], "families", lambda: few)
+
+    def call(*arguments: str) -> tuple[int, str]:
+        result = CliRunner().invoke(app, ["vectors", *arguments])
+        return result.exit_code, result.output
+
+    assert call("--check", str(tmp_path))[0] == 1
+    assert "5 files changed" in call("--write", str(tmp_path))[1]
+    assert "0 files changed" in call("--write", str(tmp_path))[1]
+    assert call("--check", str(tmp_path))[0] == 0
+    (tmp_path / "more.json").write_text("{}")
+    assert "more.json" in call("--check", str(tmp_path))[1]
+    assert "11 refused" in call()[1]
+
+
+@pytest.mark.checks("VE-5", "VE-6")
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("gone/run/away " + "0" * 64, "has disappeared"),
+        ("hash/hash/zero-vector " + "0" * 64, "has another meaning"),
+        ("hash/hash/zero-vector " + "0" * 64 + " retired", "was retired and is back"),
+    ],
+)
+def test_an_id_is_neither_changed_nor_dropped_nor_revived(
+    few: tuple[Family, ...], line: str, message: str
+) -> None:
+    with pytest.raises(VectorError, match=message) as caught:
+        generate(few, line + "\n")
+    assert caught.value.clause == "VE-5"
+
+
+@pytest.mark.checks("VE-5")
+def test_a_retired_id_stays_in_the_list(few: tuple[Family, ...]) -> None:
+    old = "gone/run/away " + "0" * 64 + " retired\n"
+    assert generate(few, old)["ids.txt"] == old + generate(few)["ids.txt"]
+
+
+@pytest.mark.checks("VE-5")
+def test_an_id_stands_once(few: tuple[Family, ...]) -> None:
+    with pytest.raises(VectorError, match="stand twice: graph/"):
+        generate((few[0], few[0]))
+
+
+@pytest.mark.checks("VE-4")
+def test_a_case_must_be_what_its_author_says() -> None:
+    def refuse() -> None:
+        raise VectorError("no", clause="VE-1")
+
+    with pytest.raises(VectorError, match="unexpected refusal"):
+        make("a/b/c", "VE-1", "another clause", {}, refuse, refused="VE-2")
+    with pytest.raises(VectorError, match="not refused"):
+        make("a/b/c", "VE-1", "a result", {}, lambda: 1, refused="VE-1")
+    assert make("a/b/c", "VE-1", "as said", {}, refuse, refused="VE-1").refused == "VE-1"
+    with pytest.raises(ZeroDivisionError):
+        make("a/b/c", "VE-1", "an error of the generator", {}, lambda: 1 // 0, refused="VE-1")
