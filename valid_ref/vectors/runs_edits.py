@@ -5,16 +5,24 @@ import attrs
 from valid_ref.adversary.actions import Action, Add, Drop, Forge, Replay, Set, Swap
 from valid_ref.adversary.edits import Edit, Edits, without_alarm
 from valid_ref.adversary.values import Entries, Flag, Integer, Integers, Learning, Text
+from valid_ref.lattice import default_limits
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.valid import ESTIMATES, HASHES, KEYS
 from valid_ref.scenario import parts
+from valid_ref.schedule import Schedule
 from valid_ref.vectors.document import Case
 from valid_ref.vectors.runs import run_case
-from valid_ref.vectors.scenarios import attacked
+from valid_ref.vectors.scenarios import PRECISION, SIZES, STEPS, attacked
 
 FAR = 2**45
 """In range, and beyond the norm bounds."""
+
+
+LIMIT = default_limits(
+    1, Schedule(PRECISION, STEPS.a, STEPS.A), SIZES["complete:3"] - 1
+).model_limit
+"""X_max of these runs."""
 
 
 def _edited(
@@ -52,6 +60,10 @@ def edited() -> tuple[Case, ...]:
                 Set(Learning((1, 2), (3, 4)))),
         _edited("learning-out-of-range", "LM-4 AR-11", "an entry beyond X_max", LEARNING, 3,
                 Add((2**60,), "model")),
+        _edited("learning-on-limit", "LM-4 AR-11", "an entry that is X_max", LEARNING, 3,
+                Forge("model", Integers((LIMIT,)))),
+        _edited("learning-least-word", "LM-4 AR-11", "an entry that is -2^63", LEARNING, 2,
+                Forge("scaled_gradient", Integers((-(2**63),)))),
         _thrown_out(),
         _edited("model-norm", "LV-2", "a model in range, beyond B_t", LEARNING, 3,
                 Forge("model", Integers((FAR,))), None),

@@ -59,6 +59,7 @@ COMMON: dict[str, Json] = {
     "ratio": {"type": "string", "pattern": "^(0|-?[1-9][0-9]*)/[1-9][0-9]*$"},
     "double": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
     "clause": {"type": "string", "pattern": "^[A-Z]{2}-[0-9]+$"},
+    "source": {"type": "string", "pattern": "^([A-Z]{2}-[0-9]+|[A-Z]{1,2}[0-9]+)$"},
     "alarm": fields(
         reason={"type": "string", "pattern": "^[A-Z_]+$"},
         clause=ref("clause"),
@@ -126,7 +127,7 @@ def _case(operation: str, given: Json, expected: Json) -> Json:
     form = fields(
         id={"type": "string", "pattern": f"^[a-z0-9-]+/{operation}/[a-z0-9.-]+$"},
         operation={"const": operation},
-        source={"type": "array", "items": {"type": "string"}, "minItems": 1},
+        source=many(ref("source")) | {"minItems": 1},
         comment={"type": "string", "minLength": 1},
         input=given,
     )
