@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 
 from valid_ref.errors import ValidRefError
+from valid_ref.vectors.words import FURTHER, NUMBERS, REFUSALS
 
 FORMAT = "valid-ref/vectors/1"
 WIDTH = 110
@@ -83,14 +84,12 @@ class Family:
 
     def as_json(self) -> Json:
         """The file: what it is, how to feed it, the cases."""
-        from valid_ref.vectors.words import MESSAGES, NUMBERS, REFUSALS
-
         return {
             "format": FORMAT,
             "family": self.name,
             "about": self.about,
             "numbers": list(NUMBERS),
-            "harness": [*self.harness, *MESSAGES.get(self.name, ()), *REFUSALS],
+            "harness": [*self.harness, *FURTHER.get(self.name, ()), *REFUSALS],
             "operations": {name: each.text for name, each in self.operations.items()},
             "cases": [case.as_json() for case in self.cases],
         }

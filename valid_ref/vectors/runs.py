@@ -45,20 +45,18 @@ OPERATIONS = {
 }
 
 HARNESS = (
-    "Make the public parameters; the names are those of the header of a recording (RE-2). The "
-    "thresholds `optimality` and `heterogeneity` are Theta_opt and Theta_het.",
-    "Start every honest agent v with the key `keys[v]`. In round t its lattice gradient Ghat is "
-    "`gradients[t-1][v]`, whatever the point is at which it is asked; null is a gradient that "
-    "cannot be used (not finite), or one that is not asked for. No loss and no floating point is "
-    "needed; an implementation that takes real gradients takes Ghat / 2^fraction_bits, which is a "
-    "double.",
+    "Make the public parameters, then start every honest agent v with the key `keys[v]`. In round "
+    "t its lattice gradient Ghat is `gradients[t-1][v]`, whatever the point is at which it is "
+    "asked; null is a gradient that cannot be used (not finite), or one that is not asked for. No "
+    "loss and no floating point is needed; an implementation that takes real gradients takes "
+    "Ghat / 2^fraction_bits, which is a double.",
     "In every round deliver on each directed edge what the sender says: for an honest sender what "
     "your implementation sends, for a Byzantine one the message in `words` with this phase, round, "
     "sender and receiver, and silence where there is none.",
     "Compare every honest message with `said`, in the order of rounds, and in the end every "
     "honest agent with `ends`: verdict, model (null if invalid), alarms.",
-    "Rows of `reports` and `estimates` in messages are rows of `tables`: values are written there "
-    "once, in the order in which they occur. Do not read anything else off the tables.",
+    "Rows of `reports` and `estimates` in messages are rows of `tables`: each value "
+    "stands there once, in no particular order. Do not read anything else off the tables.",
     "Cases whose `without` is not empty show a part of the text as printed (the errata of these "
     "numbers); skip them if you do not have these switches.",
 )

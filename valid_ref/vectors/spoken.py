@@ -53,7 +53,7 @@ class Scribe:
         return held.index(value)
 
     def tables(self) -> Json:
-        """The reports and estimates that occur, in the order in which they first occur."""
+        """The reports and estimates that occur, each once."""
         return {name: rows(values) for name, values in self._tables.items()}
 
     def words(self, rounds: Iterable[Round], graph: AgentGraph, byzantine: Collection[int]) -> Json:

@@ -20,7 +20,17 @@ _ALARMS = (
     "An alarm is reason, clause, phase, round, sender (null for a check over many reports) and "
     "what it is about as text (`2` an agent, `2/0` a pair or a tag, `2/key` a key, else the name "
     "of a weighting). They stand in the order in which the reference raises them; the text fixes "
-    "that of phases and rounds, so compare those of one phase and round as sorted lists.",
+    "that of phases and rounds, so compare those of one phase and round as sorted lists. Alarms of "
+    "LV-2 have the phase LocalValidate and the learning round t, those of LV-7 to LV-9 and of GV-4 "
+    "to GV-6 the phase LocalValidate or GlobalValidate and the round |V|.",
+)
+
+_PARAMETERS = (
+    "Parameters have the names of the header of a recording (RE-2 of spec/recording.md): `mixing` "
+    "are a_1..a_T and `gradient` A_1..A_T, `model_limit` is X_max and `gradient_limit` G_max, "
+    "`start_model` is x_0; `bounds` are the squares of B_t and C_t, null if there is no norm "
+    "check; `optimality` and `heterogeneity` of a weighting are Theta_opt and Theta_het; "
+    "`without` are the errata whose repairs are turned off.",
 )
 
 _MESSAGES = (
@@ -33,13 +43,13 @@ _MESSAGES = (
     "receiver must call so.",
 )
 
-MESSAGES = {
+FURTHER = {
     "broadcast": (*_MESSAGES, *_ALARMS),
     "agreement": (*_MESSAGES, *_ALARMS),
-    "local-checks": _ALARMS,
-    "global-checks": _ALARMS,
-    "runs-honest": (*_MESSAGES, *_ALARMS),
-    "runs-attacks": (*_MESSAGES, *_ALARMS),
-    "runs-errata": (*_MESSAGES, *_ALARMS),
+    "local-checks": (*_PARAMETERS, *_ALARMS),
+    "global-checks": (*_PARAMETERS, *_ALARMS),
+    "runs-honest": (*_PARAMETERS, *_MESSAGES, *_ALARMS),
+    "runs-attacks": (*_PARAMETERS, *_MESSAGES, *_ALARMS),
+    "runs-errata": (*_PARAMETERS, *_MESSAGES, *_ALARMS),
 }
 """Further words of the families that need them."""
