@@ -1,5 +1,6 @@
 """The files of `spec/vectors/`: generated, written, compared."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -23,6 +24,8 @@ from valid_ref.vectors.schema import schema_of
 
 IDS = "ids.txt"
 """Every id ever published, with the digest of its meaning."""
+
+_LINE = re.compile(r"[a-z0-9./-]+ [0-9a-f]{64}( retired)?")
 
 
 def families() -> tuple[Family, ...]:
@@ -83,6 +86,8 @@ def _ids(published: str, cases: list[Case]) -> str:
     lines = published.splitlines()
     known = set()
     for line in lines:
+        if not _LINE.fullmatch(line):
+            raise VectorError(f"{IDS}: not an id and its digest: {line[:80]!r}", clause="VE-5")
         identifier, digest, *retired = line.split(" ")
         known.add(identifier)
         if retired:
@@ -104,12 +109,15 @@ def write(directory: Path, made: Sequence[Family]) -> tuple[str, ...]:
     Implements: VE-6.
     """
     changed = []
-    directory.mkdir(parents=True, exist_ok=True)
-    for name, text in generate(made, _published(directory)).items():
-        path = directory / name
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8", newline="\n")
-            changed.append(name)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, text in generate(made, _published(directory)).items():
+            path = directory / name
+            if not path.exists() or path.read_bytes() != text.encode():
+                path.write_bytes(text.encode())
+                changed.append(name)
+    except OSError as error:
+        raise VectorError(f"cannot write to {directory}: {error.strerror}", clause="VE-6") from None
     return tuple(changed)
 
 
@@ -130,4 +138,4 @@ def differences(directory: Path, made: Sequence[Family]) -> tuple[str, ...]:
 
 def _published(directory: Path) -> str:
     path = directory / IDS
-    return path.read_text(encoding="utf-8") if path.exists() else ""
+    return path.read_bytes().decode("utf-8", "replace") if path.exists() else ""

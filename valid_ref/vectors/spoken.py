@@ -8,7 +8,7 @@ Implements: VE-3, VE-7.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-import attrs
+import numpy as np
 
 from valid_ref.alarms import Raised
 from valid_ref.graph import AgentGraph
@@ -36,9 +36,11 @@ class Scribe:
         self._tables: dict[str, list[tuple[int, ...]]] = {"reports": [], "estimates": []}
 
     def message(self, phase: str, message: Message) -> Json:
-        """A message as RE-4 has it."""
-        if phase == LEARNING and self._codec.is_learning(message):
-            return _learning(message)
+        """A message as RE-4 has it; vectors of a wrong length stand in place too."""
+        if phase == LEARNING and isinstance(message, LearningMessage):
+            vectors = message.model, message.scaled_gradient
+            if all(part.dtype == np.int64 and part.ndim == 1 for part in vectors):
+                return _learning(message)
         found = unstructure(self._codec.encode(phase, message, self._store))
         if found is not None and found["kind"] == "entries":
             found["keys"] = [[source, whole(key)] for source, key in found["keys"]]
@@ -87,9 +89,8 @@ def _new(groups: list[tuple[Json, list[int]]], message: Json) -> list[int]:
     return groups[-1][1]
 
 
-def _learning(message: Message) -> Json:
-    vectors = attrs.asdict(message)  # type: ignore[arg-type]
-    return {"kind": "learning"} | {name: wholes(part.tolist()) for name, part in vectors.items()}
+def _learning(message: LearningMessage) -> Json:
+    return {"kind": "learning"} | transcript_json([message])[0]
 
 
 def transcript_json(transcript: Iterable[LearningMessage]) -> Json:

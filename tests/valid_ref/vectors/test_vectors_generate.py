@@ -41,6 +41,8 @@ def test_every_kind_of_difference_is_seen(few: tuple[Family, ...], tmp_path: Pat
     assert differences(tmp_path / "nowhere", few) == (
         "graph.json", "graph.schema.json", "hash.json", "hash.schema.json", "ids.txt",
     )  # fmt: skip
+    with pytest.raises(VectorError, match="cannot write"):
+        write(path, few)
 
 
 @pytest.mark.checks("VE-6")
@@ -69,6 +71,8 @@ def test_the_command_checks_writes_and_lists(
         ("gone/run/away " + "0" * 64, "has disappeared"),
         ("hash/hash/zero-vector " + "0" * 64, "has another meaning"),
         ("hash/hash/zero-vector " + "0" * 64 + " retired", "was retired and is back"),
+        ("hash/hash/zero-vector", "not an id and its digest"),
+        ("", "not an id and its digest"),
     ],
 )
 def test_an_id_is_neither_changed_nor_dropped_nor_revived(
