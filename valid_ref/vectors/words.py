@@ -34,13 +34,13 @@ _PARAMETERS = (
 )
 
 _MESSAGES = (
-    "A message is null (silence) or has a kind, as in RE-4 of spec/recording.md: `learning` (with "
-    "its two vectors in place, of a wrong length too), `flag` (an alarm state), `entries` (a "
-    "broadcast message: `keys` has [source, key], `rows` [source, slot, row of the case's table], "
-    "`nulls` and `malformed` the tags [source, slot] whose value is null or of no admitted form, `unknown_tags` whether "
-    "there is an entry with a tag that does not exist), `other` (of no form that the phase "
-    "admits; the text is for people). For what is malformed or other feed anything that your "
-    "receiver must call so.",
+    "A message is null (silence) or has a kind, as in RE-4 of spec/recording.md: `learning` "
+    "(with its two vectors in place, of a wrong length too), `flag` (an alarm state), `entries` "
+    "(a broadcast message: `keys` has [source, key], `rows` [source, slot, row of the case's "
+    "table], `nulls` and `malformed` the tags [source, slot] whose value is null or of no "
+    "admitted form, `unknown_tags` whether there is an entry with a tag that does not exist), "
+    "`other` (of no form that the phase admits; the text is for people). For what is malformed "
+    "or other feed anything that your receiver must call so.",
 )
 
 FURTHER = {
