@@ -4,15 +4,24 @@ from collections.abc import Mapping
 
 from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import complete, path, star
-from valid_ref.machine import CausalView, Edge, Message, run_machine
+from valid_ref.machine import Adversary, CausalView, Edge, Message, run_machine
 from valid_ref.protocols.valid import KEYS, Valid
 from valid_ref.reading import Reading
 from valid_ref.schedule import Precision, Schedule
 from valid_ref.vectors.document import Case, Family, Json, Operation, make
 from valid_ref.vectors.numbers import whole
 from valid_ref.vectors.sample import parameters_for
-from valid_ref.vectors.schema import AGENT, ALARMS, COMMON, EDGES, INTEGER, SMALL, fields, many
-from valid_ref.vectors.schema import exactly as pair
+from valid_ref.vectors.schema import (
+    AGENT,
+    ALARMS,
+    COMMON,
+    EDGES,
+    INTEGER,
+    SMALL,
+    exactly,
+    fields,
+    many,
+)
 from valid_ref.vectors.spoken import SAID, WORDS, Scribe, alarms_json, graph_json
 
 PRIME = 10007
@@ -20,7 +29,7 @@ Words = Mapping[tuple[int, int, int], Message]
 """(round, sender, receiver) to what a Byzantine agent says there."""
 
 WITHOUT = COMMON["parameters"]["properties"]["without"]
-KEY = pair(AGENT, INTEGER)
+KEY = exactly(AGENT, INTEGER)
 OPERATIONS = {
     "keys": Operation(
         "A broadcast of one key per agent (slot -1, an integer in 0..prime-1): what every honest "
@@ -39,7 +48,7 @@ def key(source: int, value: object) -> dict[tuple[int, str], object]:
     return {(source, "key"): value}
 
 
-def adversary_of(graph: AgentGraph, words: Words, *, honest_else: bool) -> object:
+def adversary_of(graph: AgentGraph, words: Words, *, honest_else: bool) -> Adversary:
     """Says the words; elsewhere what honest code says, or the empty mapping."""
 
     def adversary(view: CausalView) -> Mapping[Edge, Message]:
@@ -67,7 +76,7 @@ def _broadcast(
         machine,
         {agent: {"key": keys[agent]} for agent in keys},
         byzantine=frozenset(byzantine),
-        adversary=adversary_of(graph, words or {}, honest_else=honest_else),  # type: ignore[arg-type]
+        adversary=adversary_of(graph, words or {}, honest_else=honest_else),
     )
     honest = [agent for agent in keys if agent not in byzantine]
     scribe = Scribe(public)

@@ -1,7 +1,7 @@
 """Vectors of GlobalValidate: weights, thresholds, estimates, statistics, checks."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from valid_ref.graph_families import path
@@ -193,26 +193,25 @@ def _check_cases() -> list[Case]:
     edge = sample.parameters((Weighting("edge", (1, 2), Fraction(3), 96, 5664),))
     below = sample.parameters((Weighting("below", (1, 2), Fraction(3), 95, 5663),))
     two = sample.parameters((sample.WEIGHTING, Weighting("flat", (1, 1), Fraction(2), 50, 500)))
-    cases: list[Callable[[], Case]] = [
-        lambda: _checks("honest", "GV-4 GV-5 GV-6", "the worked example passes"),
-        lambda: _checks("not-optimal", "GV-5", "eps_opt = 1/2: 96 is above 72", public=strict),
-        lambda: _checks("on-the-thresholds", "GV-5 GV-6", "equality passes", public=edge),
-        lambda: _checks("below-the-thresholds", "GV-5 GV-6", "one less does not", public=below),
-        lambda: _checks("two-weightings", "GV-12", "the second alarms twice", public=two),
-        lambda: _checks("inconsistent", "GV-4", "two reporters of agent 1 differ",
-                        changed={(2, 1): (-31, 32)}, agent=0),
-        lambda: _checks("lowest-reporter-counts", "GV-4 GV-5", "the statistic uses reporter 0",
-                        changed={(0, 1): (-3200, 3200)}, agent=2),
-        lambda: _checks("self-mismatch", "GV-4 P07", "reporter 0 is wrong about me",
-                        changed={(0, 1): (-32, 33)}),
-        lambda: _checks("null-skipped", "GV-8", "no estimate of 1 by 0: that of 2 is used",
-                        lacking=[(0, 1)]),
-        lambda: _checks("no-estimate", "GV-8", "nobody knows agent 2: no statistic",
-                        lacking=[(1, 2)]),
-        lambda: _checks("wide", "GV-9", "squares beyond 64 bits",
-                        changed={(1, 0): (2**40, 2**40), (1, 2): (-(2**40), 2**40)}, agent=1),
+    return [
+        _checks("honest", "GV-4 GV-5 GV-6", "the worked example passes"),
+        _checks("not-optimal", "GV-5", "eps_opt = 1/2: 96 is above 72", public=strict),
+        _checks("on-the-thresholds", "GV-5 GV-6", "equality passes", public=edge),
+        _checks("below-the-thresholds", "GV-5 GV-6", "one less does not", public=below),
+        _checks("two-weightings", "GV-12", "the second alarms twice", public=two),
+        _checks("inconsistent", "GV-4", "two reporters of agent 1 differ",
+                changed={(2, 1): (-31, 32)}, agent=0),
+        _checks("lowest-reporter-counts", "GV-4 GV-5", "the statistic uses reporter 0",
+                changed={(0, 1): (-3200, 3200)}, agent=2),
+        _checks("self-mismatch", "GV-4 P07", "reporter 0 is wrong about me",
+                changed={(0, 1): (-32, 33)}),
+        _checks("null-skipped", "GV-8", "no estimate of 1 by 0: that of 2 is used",
+                lacking=[(0, 1)]),
+        _checks("no-estimate", "GV-8", "nobody knows agent 2: no statistic",
+                lacking=[(1, 2)]),
+        _checks("wide", "GV-9", "squares beyond 64 bits",
+                changed={(1, 0): (2**40, 2**40), (1, 2): (-(2**40), 2**40)}, agent=1),
     ]  # fmt: skip
-    return [each() for each in cases]
 
 
 def family() -> Family:

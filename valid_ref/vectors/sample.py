@@ -12,7 +12,7 @@ from valid_ref.lattice import default_limits
 from valid_ref.protocols import global_validate, local_validate
 from valid_ref.protocols.broadcast import Tag
 from valid_ref.protocols.learn import LearningMessage
-from valid_ref.protocols.parameters import Bounds, ValidParameters, Weighting
+from valid_ref.protocols.parameters import Bounds, CheckedKeys, ValidParameters, Weighting
 from valid_ref.reading import Reading
 from valid_ref.schedule import Precision, Schedule
 from valid_ref.vectors.numbers import integer_vector
@@ -83,6 +83,4 @@ def estimates(public: ValidParameters | None = None) -> dict[Tag, tuple[int, ...
 
 def with_own_keys(public: ValidParameters) -> ValidParameters:
     """The same, checking hashes under one's own key only."""
-    from valid_ref.protocols.parameters import CheckedKeys
-
     return attrs.evolve(public, checked_keys=CheckedKeys.OWN)
