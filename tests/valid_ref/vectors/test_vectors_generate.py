@@ -1,15 +1,18 @@
 """The generator: the same bytes as the files, and no id ever changes or disappears."""
 
+import json
 import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from tests.valid_ref.vectors.reading import VECTORS
 from valid_ref.cli import app
 from valid_ref.vectors import VectorError, differences, families, generate, graphs, hashes, write
-from valid_ref.vectors.document import Family, make
+from valid_ref.vectors.document import Case, Family, Json, make, text_of
 
 
 @pytest.fixture(scope="module")
@@ -107,3 +110,28 @@ def test_a_case_must_be_what_its_author_says() -> None:
     assert make("a/b/c", "VE-1", "as said", {}, refuse, refused="VE-1").refused == "VE-1"
     with pytest.raises(ZeroDivisionError):
         make("a/b/c", "VE-1", "an error of the generator", {}, lambda: 1 // 0, refused="VE-1")
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.text()
+DOCUMENTS = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=30) | st.dictionaries(st.text(), inner, max_size=5),
+)
+
+
+@given(DOCUMENTS)
+def test_the_text_of_a_document_is_that_document(document: Json) -> None:
+    assert json.loads(text_of(document)) == document
+
+
+@pytest.mark.checks("VE-5")
+@given(DOCUMENTS, DOCUMENTS)
+def test_a_meaning_is_input_and_result_but_not_what_is_said_about_them(
+    one: Json, other: Json
+) -> None:
+    case = Case("a/b/c", ("VE-1",), "said", one, expected=other)
+    assert case.digest() == Case("x/b/z", (), "otherwise", one, expected=other).digest()
+    changed = Case("a/b/c", ("VE-1",), "said", [one], expected=other)
+    assert case.digest() != changed.digest()
+    assert case.digest() != Case("a/b/c", (), "", one, expected=[other]).digest()
+    assert case.digest() != Case("a/b/c", (), "", one, refused="VE-1").digest()
