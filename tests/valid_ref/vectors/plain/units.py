@@ -282,6 +282,42 @@ def member(losses, agents, point, e1, e2):
     return {"member": allowed}
 
 
+def heterogeneity(losses):
+    rows = [list(map(Fraction, one["hessian"])) for one in losses]
+    pulls = [[h * Fraction(c) for h, c in zip(r, one["centre"], strict=True)]
+             for r, one in zip(rows, losses, strict=True)]  # fmt: skip
+    totals = zip(zip(*pulls, strict=True), zip(*rows, strict=True), strict=True)
+    best = [sum(pull) / sum(slope) for pull, slope in totals]
+    found = gradients_at(losses, range(len(losses)), best)
+    return {"delta": ratio(sum(map(square, found)) / len(losses))}
+
+
+def ellipse(losses, agents, delta):
+    """Q, its centre and level by GU-5, entry by entry."""
+    b, Q, centre = len(losses) - len(agents), [], []
+    for j in range(len(losses[0]["centre"])):
+        pairs = [[Fraction(losses[u][name][j]) for name in ("hessian", "centre")] for u in agents]
+        slope, pull = sum(h for h, _c in pairs), sum(h * c for h, c in pairs)
+        Q.append(sum(h * h for h, _c in pairs) + slope * slope / b)
+        centre.append((sum(h * h * c for h, c in pairs) + slope * pull / b) / Q[-1])
+    least = Fraction(phi(losses, agents, centre)["phi"])
+    return Q, centre, len(losses) * Fraction(delta) - least
+
+
+def ellipsoid(losses, agents, delta):
+    Q, centre, level = ellipse(losses, agents, delta)
+    return {"matrix": [*map(ratio, Q)], "centre": [*map(ratio, centre)], "level": ratio(level)}
+
+
+def distance(losses, agents, delta, point):
+    Q, centre, level = ellipse(losses, agents, delta)
+    if level < 0:
+        return {"distance": None}
+    away = square([Fraction(e) - c for e, c in zip(point, centre, strict=True)])
+    roots = [Fraction(isqrt(e.numerator), isqrt(e.denominator)) for e in (away, level / Q[0])]
+    return {"distance": ratio(max(0, roots[0] - roots[1]))}
+
+
 UNITS = {
     "graph": graph, "assumptions": assumptions, "step-size": step_size, "limits": limits,
     "range-rule": range_rule, "to-lattice": to_lattice, "point": point, "mix": mix,
@@ -295,5 +331,6 @@ UNITS = {
     "collision-bound": collision_bound, "round-polynomials": polynomials,
     "four-hashes": four_hashes, "root": lambda value: {"root": str(root_up(Fraction(value)))},
     "derive": derive, "configure": configure, "conflicts": conflicts, "phi": phi, "member": member,
+    "heterogeneity": heterogeneity, "ellipsoid": ellipsoid, "distance": distance,
 }  # fmt: skip
 """By operation: the fields of `input` as arguments, `expected` as the result."""
