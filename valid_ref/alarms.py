@@ -60,7 +60,7 @@ class Raised:
     `sender` is the neighbour whose message caused it (none for a check over many reports),
     `about` the agent or tag that the failed check concerns.
 
-    Implements: MO-7.
+    Implements: MO-7, MO-12.
     """
 
     alarm: Alarm

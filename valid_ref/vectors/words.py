@@ -19,10 +19,7 @@ REFUSALS = (
 _ALARMS = (
     "An alarm is reason, clause, phase, round, sender (null for a check over many reports) and "
     "what it is about as text (`2` an agent, `2/0` a pair or a tag, `2/key` a key, else the name "
-    "of a weighting). They stand in the order in which the reference raises them; the text fixes "
-    "that of phases and rounds, so compare those of one phase and round as sorted lists. Alarms of "
-    "LV-2 have the phase LocalValidate and the learning round t, those of LV-7 to LV-9 and of GV-4 "
-    "to GV-6 the phase LocalValidate or GlobalValidate and the round |V|.",
+    "of a weighting). Phase, round and order are those of MO-12 of spec/model.md.",
 )
 
 _PARAMETERS = (
