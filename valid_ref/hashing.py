@@ -4,6 +4,7 @@
 are the same function on the arithmetic of `valid_ref.modular`. Tests hold them equal.
 """
 
+import functools
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -57,6 +58,7 @@ class PrimeField:
             )
 
 
+@functools.lru_cache(maxsize=64)
 def _refuse_non_prime(order: int) -> None:
     if order < 2:
         raise FieldError(f"p = {order} is not a prime number", clause="HA-1")

@@ -6,6 +6,7 @@ import typer
 
 from valid_ref import __version__
 from valid_ref.cli.check import check
+from valid_ref.cli.conform import conform
 from valid_ref.cli.diff import diff
 from valid_ref.cli.errata import errata
 from valid_ref.cli.explore import explore
@@ -31,6 +32,7 @@ app.command()(explore)
 app.command()(prove)
 app.command()(record)
 app.command()(check)
+app.command()(conform)
 app.command()(show)
 app.command()(diff)
 app.command()(vectors)

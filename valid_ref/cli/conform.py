@@ -1,0 +1,161 @@
+"""`valid-ref conform`: whether another implementation of an agent is as specified."""
+
+import json
+import shlex
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import attrs
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from valid_ref.testing.conform.session import Report, Search, Watch
+
+
+def conform(
+    command: Annotated[
+        list[str] | None, typer.Argument(help="The agent, after --: -- ./agent --option")
+    ] = None,
+    examples: Annotated[int, typer.Option(min=0, help="Generated cases after the fixed.")] = 200,
+    seed: Annotated[int, typer.Option(min=0, help="Other generated cases.")] = 0,
+    replay: Annotated[
+        Path | None, typer.Option(help="Drive this case only, twice in one process.")
+    ] = None,
+    save: Annotated[Path, typer.Option(help="Where a diverging case is written.")] = Path(
+        "conform-case.json"
+    ),
+    timeout: Annotated[float, typer.Option(min=0.01, help="Seconds for every answer.")] = 10.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    example: Annotated[
+        bool, typer.Option("--example", help="Drive the agent that comes with this.")
+    ] = False,
+    fault: Annotated[
+        str | None, typer.Option(help="Drive the example agent with this mistake in it.")
+    ] = None,
+    faults: Annotated[bool, typer.Option("--faults", help="List the mistakes.")] = False,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the schema of a case.")] = False,
+) -> None:
+    """Drive an agent through cases; exit status 0 only if every answer is as specified.
+
+    The agent reads requests and writes replies, one JSON object in a line: spec/conformance.md.
+
+    Examples: valid-ref conform -- ./agent; valid-ref conform --example;
+    valid-ref conform --fault eta-index; valid-ref conform --replay conform-case.json -- ./agent
+
+    Implements: CF-14, CF-15, CF-17.
+    """
+    from valid_ref.testing.conform.case import case_schema, case_text
+    from valid_ref.testing.conform.process import ProcessPeer
+    from valid_ref.testing.conform.session import Session, judge
+
+    if schema or faults:
+        typer.echo(json.dumps(case_schema(), indent=1) if schema else _fault_table())
+        return
+    words, shown = _command(command or [], fault, example=example)
+    searches = _searches(replay, examples, seed)
+    total = 2 if replay is not None else len(_fixed()) + examples
+    with _progress(total, hidden=as_json) as watch:
+        report = judge(Session(ProcessPeer(words, timeout), watch), *searches)
+    if report.finding is not None:
+        path = save if replay is None else replay
+        if replay is None:
+            path.write_text(case_text(report.finding.case), encoding="utf-8")
+        again = f"valid-ref conform --replay {shlex.quote(str(path))} {shown}"
+        report = with_replay(report, again)
+    typer.echo(json.dumps(report.as_json()) if as_json else render(report))
+    raise typer.Exit(0 if report.conforms else 1)
+
+
+def _command(words: list[str], fault: str | None, *, example: bool) -> tuple[list[str], str]:
+    """The process to start, and how the command line names it."""
+    from valid_ref.testing.conform.faults import AGENT, fault_named, faulty_source
+
+    if sum((bool(words), fault is not None, example)) != 1:
+        raise typer.BadParameter("name one agent: -- COMMAND, --example, or --fault NAME")
+    if fault is not None:
+        return [sys.executable, "-c", faulty_source(fault_named(fault))], f"--fault {fault}"
+    if example:
+        return [sys.executable, str(AGENT)], "--example"
+    return words, f"-- {shlex.join(words)}"
+
+
+def _fixed() -> tuple[Any, ...]:
+    from valid_ref.testing.conform.cases import fixed_cases
+
+    return fixed_cases()
+
+
+def _searches(replay: Path | None, examples: int, seed: int) -> "list[Search]":
+    """What is to be driven: one case, or the fixed ones and then generated ones."""
+    from valid_ref.testing.conform.case import load_case
+    from valid_ref.testing.conform.script import script_of
+    from valid_ref.testing.conform.session import first_finding
+
+    if replay is not None:
+        case = load_case(replay)
+        script_of(case)  # a case that cannot be run is bad input
+        return [lambda session: session.twice(case)]
+    cases = _fixed()
+    searches: list[Search] = [lambda session: first_finding(session, cases)]
+    if examples:
+        hunt = _hunt()
+        searches.append(lambda session: hunt(session, examples, seed))
+    return searches
+
+
+def _hunt() -> Any:
+    """The search that needs Hypothesis."""
+    from valid_ref.testing.conform.errors import ConformError
+
+    try:
+        from valid_ref.testing.conform.generate import hunt
+    except ModuleNotFoundError as error:
+        if error.name != "hypothesis":
+            raise
+        raise ConformError(
+            "generated cases need Hypothesis: pip install 'valid-ref[testing]', or --examples 0 "
+            "for the fixed cases alone",
+            clause="CF-15",
+        ) from None
+    return hunt
+
+
+def with_replay(report: "Report", command: str) -> "Report":
+    """The report with the command that repeats its finding."""
+    if report.finding is None:
+        return report
+    divergence = attrs.evolve(report.finding.divergence, replay=command)
+    return attrs.evolve(report, finding=attrs.evolve(report.finding, divergence=divergence))
+
+
+def render(report: "Report") -> str:
+    """A report in words."""
+    lines = [f"{report.status.value}: {report.reason}"]
+    if report.finding is not None:
+        lines.append(str(report.finding.divergence))
+    return "\n".join(lines)
+
+
+def _fault_table() -> str:
+    from valid_ref.testing.conform.faults import FAULTS
+
+    return "\n".join(f"{fault.clause:6s} {fault.name}" for fault in FAULTS)
+
+
+@contextmanager
+def _progress(total: int, *, hidden: bool) -> "Iterator[Watch | None]":
+    """A bar on standard error, only on a terminal."""
+    if hidden or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = TextColumn("cases"), BarColumn(), MofNCompleteColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("cases", total=total)
+        yield lambda done: progress.update(task, completed=done, total=max(total, done))

@@ -1,0 +1,385 @@
+"""One agent of Valid, written from the specification with the standard library alone.
+
+An example of what `valid-ref conform` drives: requests come in on standard input and replies go
+out on standard output, one JSON object in a line (spec/conformance.md). It can be read and copied
+by itself. The short names are those of the specification.
+"""
+
+import json
+import math
+import sys
+from typing import Any
+
+PROTOCOL = "valid-ref/conformance/1"
+LEARN, KEYS, HASHES = "LearnModel", "LocalValidate.keys", "LocalValidate.hashes"
+LOCAL, GLOBAL, AGREE = "LocalValidate", "GlobalValidate", "ValidationStateAgreement"
+KEY = -1  # the slot of a key
+
+Vector = list[int]
+Transcript = list[tuple[Vector, Vector]]  # (x(t), Gamma(t)) for t = 1..T
+Tag = tuple[int, int]  # (source, slot)
+Reply = dict[str, Any]
+
+
+class Agent:
+    """The agent: one method for each request."""
+
+    def hello(self, protocol: str) -> Reply:
+        """Say which protocol is spoken."""
+        del protocol
+        return {"protocol": PROTOCOL, "name": "example", "flood": "fresh", "integers": "number"}
+
+    def start(self, parameters: dict[str, Any], agent: int, key: int) -> Reply:
+        """Begin a run; nothing of an earlier one is left."""
+        self.me, self.key = agent, key
+        self.n, self.d = parameters["agents"], parameters["dimension"]
+        self.f, self.k, self.p = (parameters[x] for x in ("fraction_bits", "step_bits", "prime"))
+        self.a, self.A = parameters["mixing"], parameters["gradient"]
+        self.x_max, self.g_max = parameters["model_limit"], parameters["gradient_limit"]
+        self.x_0, self.bounds = parameters["start_model"], parameters["bounds"]
+        self.weightings = parameters["weightings"]
+        self.T, self.R = len(self.a), self.n
+        pairs = [(u, v) for u, v in parameters["edges"]]
+        pairs += [(v, u) for u, v in pairs]
+        self.N = [sorted(u for u, w in pairs if w == v) for v in range(self.n)]
+        self.checked = list(range(self.n)) if parameters["keys_checked"] == "all" else [agent]
+        phases = (LEARN, self.T), (KEYS, self.R), (HASHES, self.R), (GLOBAL, self.R)
+        self.schedule = [*phases, (AGREE, self.n - 1)]
+        self.own: Transcript = []
+        self.heard: dict[int, Transcript] = {u: [] for u in self.N[agent]}
+        self.said: tuple[Vector, Vector] | None = None
+        self.alarms: list[Reply] = []
+        self.reported = 0
+        return {}
+
+    def place(self, number: int) -> tuple[str, int]:
+        """The phase of a round, and its number in the phase (VA-1)."""
+        for phase, length in self.schedule:
+            if number <= length:
+                return phase, number
+            number -= length
+        raise ValueError("no such round")
+
+    def alarm(
+        self, reason: str, phase: str, r: int, sender: int | None = None, about: str | None = None
+    ) -> None:
+        """Raise an alarm; it is never withdrawn (MO-7)."""
+        alarm = {"reason": reason, "phase": phase, "round": r, "sender": sender, "about": about}
+        self.alarms.append(alarm)
+
+    # Learning (LM-2, AR-3 to AR-5, AR-14)
+
+    def mix(self, round: int) -> Reply:  # noqa: A002 - the name of the field
+        """Y of this round, and the point at which the gradient is wanted."""
+        before = [x for x, _gamma in self.own][-1] if self.own else self.x_0
+        others = [h[-1][0] if h else self.x_0 for h in self.heard.values()]
+        sums = [sum(x[j] for x in others) - len(others) * before[j] for j in range(self.d)]
+        a = self.a[round - 1]
+        self.Y = [(before[j] << self.k) + a * sums[j] for j in range(self.d)]
+        return {"Y": self.Y, "point": [y / 2 ** (self.f + self.k) for y in self.Y]}
+
+    def send(self, round: int, gradient: Any = None) -> Reply:  # noqa: A002
+        """What is said to all neighbours in this round."""
+        phase, r = self.place(round)
+        if phase == LEARN:
+            return self.step(r, gradient)
+        if phase == AGREE:
+            return {"message": {"kind": "flag", "value": bool(self.alarms)}}
+        values = self.held if r == self.R else self.fresh
+        entries = [[source, slot, value] for (source, slot), value in values.items()]
+        return {"message": {"kind": "entries", "entries": entries}}
+
+    def step(self, t: int, gradient: Any) -> Reply:
+        """One update, or silence from the round on in which it leaves the range."""
+        self.said = None
+        if gradient is None:
+            return {"message": None}
+        ghat = on_lattice(gradient, self.f)
+        if ghat is not None:
+            moved = [y - self.A[t - 1] * g for y, g in zip(self.Y, ghat, strict=True)]
+            x = [half_even(entry, self.k) for entry in moved]
+            gamma = [y - (entry << self.k) for y, entry in zip(self.Y, x, strict=True)]
+            if below(x, self.x_max) and below(gamma, self.g_max):
+                self.said = x, gamma
+        if self.said is None:
+            self.alarm("OWN_UPDATE_OUT_OF_RANGE", LEARN, t, about=str(self.me))
+            return {"message": None, "gradient": ghat}
+        message = {"kind": "learning", "model": x, "scaled_gradient": gamma}
+        return {"message": message, "gradient": ghat}
+
+    def receive(self, round: int, inbox: list[Reply]) -> Reply:  # noqa: A002
+        """What the neighbours said; who is not in the inbox said nothing."""
+        phase, r = self.place(round)
+        messages = {item["sender"]: item["message"] for item in inbox}
+        handlers = {LEARN: self.hear_learning, AGREE: self.hear_agreement}
+        handlers.get(phase, self.hear_broadcast)(phase, r, messages)
+        new = self.alarms[self.reported :]
+        self.reported = len(self.alarms)
+        return {"alarms": new}
+
+    def hear_learning(self, phase: str, t: int, messages: dict[int, Any]) -> None:
+        """Keep what came, zeros in place of what is no message (LM-3, LM-4, AR-11)."""
+        zeros = [0] * self.d
+        self.own.append(self.said or (zeros, zeros))
+        for u in self.N[self.me]:
+            problem = self.objection(messages.get(u))
+            if problem is not None:
+                self.alarm(problem, phase, t, u)
+                self.heard[u].append((zeros, zeros))
+            else:
+                self.heard[u].append((messages[u]["model"], messages[u]["scaled_gradient"]))
+        if t == self.T:
+            self.check_norms()
+            self.begin_broadcast({(v, KEY) for v in range(self.n)}, {(self.me, KEY): self.key})
+
+    def objection(self, message: Any) -> str | None:
+        """Why a learning message cannot be used."""
+        if message is None:
+            return "MISSING_MESSAGE"
+        if message["kind"] != "learning":
+            return "MALFORMED_MESSAGE"
+        x, gamma = message["model"], message["scaled_gradient"]
+        if not all(is_integers(v, self.d) and below(v, 2**63, -1) for v in (x, gamma)):
+            return "MALFORMED_MESSAGE"
+        return None if below(x, self.x_max) and below(gamma, self.g_max) else "OUT_OF_RANGE"
+
+    def check_norms(self) -> None:
+        """Models beyond B_t, gradients beyond C_t (LV-2)."""
+        if self.bounds is None:
+            return
+        models, gradients = self.bounds["model_squared"], self.bounds["gradient_squared"]
+        for u, transcript in self.heard.items():
+            for t, (x, gamma) in enumerate(transcript, start=1):
+                if square(x) > models[t - 1]:
+                    self.alarm("MODEL_NORM", LOCAL, t, u)
+                if square(self.read_off(t, gamma)) > gradients[t - 1]:
+                    self.alarm("GRADIENT_NORM", LOCAL, t, u)
+
+    def read_off(self, t: int, gamma: Vector) -> Vector:
+        """The gradient that a receiver reads off a message (AR-8)."""
+        return [entry // self.A[t - 1] for entry in gamma]
+
+    # The three broadcasts (VB-1 to VB-9)
+
+    def begin_broadcast(self, tags: set[Tag], own: dict[Tag, Any]) -> None:
+        """Hold one's own values; every other tag is null."""
+        self.tags = sorted(tags)
+        self.held, self.fresh = dict(own), dict(own)
+
+    def hear_broadcast(self, phase: str, r: int, messages: dict[int, Any]) -> None:
+        """Adopt what was null, object to what differs; in the last round compare only."""
+        self.fresh = {}
+        for u in self.N[self.me]:
+            for tag, value in self.entries(phase, r, u, messages.get(u)):
+                if tag in self.held:
+                    if value != self.held[tag]:
+                        self.alarm("DIFFERENT_VALUE", phase, r, u, text(tag))
+                elif r < self.R:
+                    self.held[tag] = self.fresh[tag] = value
+        if r == self.R:
+            for tag in self.tags:
+                if tag not in self.held:
+                    self.alarm("NO_VALUE", phase, r, None, text(tag))
+            self.leave_broadcast(phase)
+
+    def entries(self, phase: str, r: int, u: int, message: Any) -> list[tuple[Tag, Any]]:
+        """The entries of a message that have the form of their tag (VB-9)."""
+        if message is None or message["kind"] != "entries":
+            problem = "MISSING_MESSAGE" if message is None else "MALFORMED_MESSAGE"
+            self.alarm(problem, phase, r, u)
+            return []
+        found = {(source, slot): value for source, slot, value in message["entries"]}
+        if any(tag not in self.tags for tag in found):
+            self.alarm("UNKNOWN_TAG", phase, r, u)
+        good = []
+        for tag in self.tags:
+            value = found.get(tag)
+            if value is not None and self.well_formed(phase, value):
+                good.append((tag, value))
+            elif value is not None:
+                self.alarm("MALFORMED_VALUE", phase, r, u, text(tag))
+        return good
+
+    def well_formed(self, phase: str, value: Any) -> bool:
+        """The form of keys, reports and estimates (LV-4, LV-6, GV-3)."""
+        if phase == KEYS:
+            return is_integers([value], 1) and 0 <= value < self.p
+        if phase == HASHES:
+            return is_integers(value, 4 * self.n) and all(0 <= h < self.p for h in value)
+        if not is_integers(value, len(self.weightings) * (self.d + 1)):
+            return False
+        for weighting, (ghat, lhat) in zip(self.weightings, self.split(value), strict=True):
+            W = sum(weighting["weights"])
+            if not 0 <= lhat <= W * math.isqrt(self.d * self.g_max**2):
+                return False
+            if not below(ghat, W * self.g_max + 1):
+                return False
+        return True
+
+    def leave_broadcast(self, phase: str) -> None:
+        """Check what the broadcast brought and begin the next phase."""
+        slots = {(v, u) for v in range(self.n) for u in self.N[v]}
+        if phase == KEYS:
+            self.keys = [self.held.get((v, KEY), 0) for v in range(self.n)]
+            reports = {(self.me, u): self.report(h) for u, h in self.heard.items()}
+            self.begin_broadcast(slots, reports)
+        elif phase == HASHES:
+            self.check_hashes()
+            estimates = {(self.me, u): self.estimate(h) for u, h in self.heard.items()}
+            self.begin_broadcast(slots, estimates)
+        else:
+            self.check_estimates()
+
+    # Hashes (HA-3, HA-10, LV-5 to LV-11)
+
+    def report(self, transcript: Transcript) -> Vector:
+        """Four hashes under the key of every agent."""
+        models = [self.x_0, *(x for x, _gamma in transcript)]
+        x_out = [entry for x in models[1:] for entry in x]
+        x_in = [entry for x in models[:-1] for entry in x]
+        x_in_eta = [a * entry for a, x in zip(self.a, models[:-1], strict=True) for entry in x]
+        gammas = [entry for _x, gamma in transcript for entry in gamma]
+        return [self.hash(s, v) for s in self.keys for v in (x_out, x_in, x_in_eta, gammas)]
+
+    def hash(self, s: int, vector: Vector) -> int:
+        """sum_i xi_i s^(i-1) mod p, by Horner's rule."""
+        total = 0
+        for entry in reversed(vector):
+            total = (total * s + entry) % self.p
+        return total
+
+    def check_hashes(self) -> None:
+        """Everybody, under every key that is checked."""
+        own = self.report(self.own)
+        for w in self.checked:
+            four = {tag: value[4 * w : 4 * w + 4] for tag, value in self.held.items()}
+            for v in range(self.n):
+                reports = [four[u, v] for u in self.N[v] if (u, v) in four]
+                if any(report != reports[0] for report in reports):
+                    self.alarm("INCONSISTENT_HASHES", LOCAL, self.R, None, f"{v}/{w}")
+                if not self.relation_holds(v, four):
+                    self.alarm("BROKEN_RELATION", LOCAL, self.R, None, f"{v}/{w}")
+            for u in self.N[self.me]:
+                if four.get((u, self.me), own[4 * w : 4 * w + 4]) != own[4 * w : 4 * w + 4]:
+                    self.alarm("SELF_MISMATCH", LOCAL, self.R, u, f"{self.me}/{w}")
+
+    def relation_holds(self, v: int, four: dict[Tag, Vector]) -> bool:
+        """The linear relation of agent v; not tested where a report is missing."""
+        agreed = [self.lowest(u, four) for u in (v, *self.N[v])]
+        if None in agreed:
+            return True
+        (h_out, h_in, h_eta, h_gamma), *others = agreed
+        mixing = sum(other[2] - h_eta for other in others)
+        difference: int = ((h_out - h_in) << self.k) - mixing + h_gamma
+        return difference % int(self.p) == 0
+
+    def lowest(self, v: int, values: dict[Tag, Any]) -> Any:
+        """What the lowest-numbered reporter of v says."""
+        return next((values[u, v] for u in self.N[v] if (u, v) in values), None)
+
+    # Estimates (GV-1 to GV-8, GV-12)
+
+    def estimate(self, transcript: Transcript) -> Vector:
+        """For each weighting ghat and then lhat."""
+        rows = [self.read_off(t, gamma) for t, (_x, gamma) in enumerate(transcript, start=1)]
+        found = []
+        for weighting in self.weightings:
+            pairs = list(zip(weighting["weights"], rows, strict=True))
+            found += [sum(w * g[j] for w, g in pairs) for j in range(self.d)]
+            found.append(sum(w * math.isqrt(square(g)) for w, g in pairs))
+        return found
+
+    def split(self, estimate: Vector) -> list[tuple[Vector, int]]:
+        """(ghat, lhat) of each weighting."""
+        size = self.d + 1
+        parts = [estimate[begin : begin + size] for begin in range(0, len(estimate), size)]
+        return [(part[:-1], part[-1]) for part in parts]
+
+    def check_estimates(self) -> None:
+        """Reporters agree, one's own estimate is right, sums are within the thresholds."""
+        for u in range(self.n):
+            reports = [self.held[v, u] for v in self.N[u] if (v, u) in self.held]
+            if any(report != reports[0] for report in reports):
+                self.alarm("INCONSISTENT_ESTIMATES", GLOBAL, self.R, None, str(u))
+        own = self.estimate(self.own)
+        for v in self.N[self.me]:
+            if self.held.get((v, self.me), own) != own:
+                self.alarm("SELF_ESTIMATE_MISMATCH", GLOBAL, self.R, v, str(self.me))
+        agreed = [self.lowest(u, self.held) for u in range(self.n)]
+        if None in agreed:
+            return
+        for index, weighting in enumerate(self.weightings):
+            pairs = [self.split(one)[index] for one in agreed]
+            total = [sum(ghat[j] for ghat, _lhat in pairs) for j in range(self.d)]
+            if square(total) > weighting["optimality"] ** 2:
+                self.alarm("NOT_OPTIMAL", GLOBAL, self.R, None, weighting["name"])
+            if square([lhat for _ghat, lhat in pairs]) > weighting["heterogeneity"]:
+                self.alarm("TOO_HETEROGENEOUS", GLOBAL, self.R, None, weighting["name"])
+
+    # Agreement and the end (SA-1 to SA-4, VA-2)
+
+    def hear_agreement(self, phase: str, r: int, messages: dict[int, Any]) -> None:
+        """An alarm, silence or garbage of a neighbour is an alarm, once for each neighbour."""
+        for u in self.N[self.me]:
+            message = messages.get(u)
+            if message == {"kind": "flag", "value": False}:
+                continue
+            flag = message is not None and message["kind"] == "flag"
+            other = "MISSING_MESSAGE" if message is None else "MALFORMED_MESSAGE"
+            reason = "NEIGHBOUR_ALARM" if flag else other
+            known = {(a["reason"], a["sender"]) for a in self.alarms if a["phase"] == phase}
+            if (reason, u) not in known:
+                self.alarm(reason, phase, r, u)
+
+    def end(self) -> Reply:
+        """The verdict; a model only if it is valid."""
+        valid = not self.alarms
+        model = self.own[-1][0] if valid else None
+        return {"valid": valid, "model": model, "alarms": self.alarms}
+
+
+def on_lattice(gradient: list[Any], f: int) -> Vector | None:
+    """The nearest lattice point, ties to even (AR-3); None for what is not finite."""
+    scaled = [float(entry) * 2.0**f for entry in gradient]
+    return [round(entry) for entry in scaled] if all(map(math.isfinite, scaled)) else None
+
+
+def half_even(numerator: int, bits: int) -> int:
+    """numerator / 2^bits to the nearest integer, ties to even, without a float (AR-5)."""
+    quotient, rest = numerator >> bits, numerator & ((1 << bits) - 1)
+    twice = 2 * rest - (1 << bits)
+    return quotient + (twice > 0 or (twice == 0 and quotient % 2 == 1))
+
+
+def is_integers(value: Any, length: int) -> bool:
+    """Whether a value is a list of so many integers; true and false are none."""
+    return type(value) is list and len(value) == length and all(type(e) is int for e in value)
+
+
+def below(vector: Vector, limit: int, lowest: int = 0) -> bool:
+    """Whether every entry is below the limit in magnitude; `lowest` = -1 admits -limit too."""
+    return all(lowest - limit < entry < limit for entry in vector)
+
+
+def square(vector: Vector) -> int:
+    """The exact sum of squares (AR-12)."""
+    return sum(entry * entry for entry in vector)
+
+
+def text(tag: Tag) -> str:
+    """A tag as alarms name it."""
+    return f"{tag[0]}/{'key' if tag[1] == KEY else tag[1]}"
+
+
+def main() -> None:
+    """Answer requests until there are no more."""
+    agent = Agent()
+    for line in sys.stdin:
+        request = json.loads(line)
+        reply = getattr(agent, request.pop("op"))(**request)
+        sys.stdout.write(json.dumps(reply) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""What can be wrong with an agent's answers, and with what a caller asks of the kit."""
+
+import enum
+
+from valid_ref.errors import ValidRefError
+
+
+class ConformError(ValidRefError):
+    """A command or a case that the kit cannot use; it says nothing about an agent."""
+
+
+class Kind(enum.Enum):
+    """What sort of divergence was found.
+
+    Implements: CF-11, CF-12, CF-13.
+    """
+
+    BEHAVIOUR = "behaviour"
+    """A well-formed answer that is not the one that the specification demands."""
+    CRASH = "crash"
+    """The process ended, or said that it could not answer."""
+    TIMEOUT = "time-out"
+    """No answer in time."""
+    INVALID_LINE = "invalid line"
+    """A line that is not one JSON object in UTF-8."""
+    LONG_LINE = "too long a line"
+    """A line that is longer than the limit."""
+    WRONG_FORM = "wrong form"
+    """A JSON object that is not the reply to the request."""
+    NOT_REPEATED = "not repeated"
+    """A fresh process gives another answer to the same case."""
+
+
+class AgentFault(Exception):  # noqa: N818 - a finding about the agent, not an error of the kit
+    """The agent did not answer as the protocol demands; no ValidRefError, since no bad input.
+
+    Implements: CF-12, CF-13.
+    """
+
+    def __init__(self, kind: Kind, clause: str, what: str, expected: str, found: str) -> None:
+        super().__init__(f"{kind.value}: {what}: expected {expected}, found {found} [{clause}]")
+        self.kind, self.clause = kind, clause
+        self.what, self.expected, self.found = what, expected, found
+
+
+class OtherProtocolError(ConformError):
+    """The agent speaks another version of the protocol: nothing can be told.
+
+    Implements: CF-2.
+    """

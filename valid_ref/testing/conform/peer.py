@@ -1,0 +1,116 @@
+"""Whom the driver talks to: an object of Python here, a process in `process`."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import attrs
+
+from valid_ref.scenario.document import DocumentError, read_json
+from valid_ref.testing.conform.errors import AgentFault, Kind
+
+LONGEST_LINE = 1 << 22
+"""Bytes of the longest line that an agent may send."""
+
+Reply = dict[str, Any]
+
+
+class Peer(Protocol):
+    """Answers one request after the other."""
+
+    def ask(self, request: Mapping[str, Any]) -> Reply:
+        """The reply to a request; an AgentFault if there is none."""
+
+    def renew(self) -> None:
+        """Begin again with a fresh agent."""
+
+    def close(self) -> None:
+        """No more requests."""
+
+
+class PythonAgent(Protocol):
+    """An agent as a class: a method for each request, fields as arguments, JSON data throughout.
+
+    Implements: CF-16.
+    """
+
+    def hello(self, protocol: str) -> Reply:
+        """Protocol, name, flood, integers."""
+
+    def start(self, parameters: dict[str, Any], agent: int, key: int) -> Reply:
+        """Begin a run; the reply is empty."""
+
+    def mix(self, round: int) -> Reply:  # noqa: A002 - the name of the field
+        """Y and the point."""
+
+    def send(self, round: int, gradient: Any = None) -> Reply:  # noqa: A002
+        """The message, and in learning the lattice gradient."""
+
+    def receive(self, round: int, inbox: list[Any]) -> Reply:  # noqa: A002
+        """The new alarms."""
+
+    def end(self) -> Reply:
+        """Verdict, model, alarms."""
+
+
+class AgentFactory(Protocol):
+    """Makes agents; a class does."""
+
+    def __call__(self) -> PythonAgent:
+        """A fresh agent."""
+
+
+@attrs.define
+class ObjectPeer:
+    """An agent in this process; what it raises is a crash of the agent.
+
+    Requests and replies become text and back, so that nothing is said that a pipe cannot carry.
+
+    Implements: CF-16.
+    """
+
+    make: AgentFactory
+    _agent: PythonAgent | None = None
+
+    def ask(self, request: Mapping[str, Any]) -> Reply:
+        """Call the method that the request names."""
+        if self._agent is None:
+            self._agent = self.make()
+        fields = json.loads(json.dumps(request))
+        try:
+            reply = getattr(self._agent, fields.pop("op"))(**fields)
+            line = json.dumps(reply)
+        except Exception as error:
+            found = f"{type(error).__name__}: {error}"
+            raise AgentFault(Kind.CRASH, "CF-12", "reply", "an answer", found) from None
+        return parsed(line.encode())
+
+    def renew(self) -> None:
+        """A new object."""
+        self._agent = None
+
+    def close(self) -> None:
+        """Forget the object."""
+        self._agent = None
+
+
+def parsed(line: bytes) -> Reply:
+    """The JSON object in a line.
+
+    Implements: CF-1.
+    """
+    if len(line) > LONGEST_LINE:
+        expected = f"at most {LONGEST_LINE} bytes"
+        raise AgentFault(Kind.LONG_LINE, "CF-1", "line", expected, f"{len(line)} bytes")
+    try:
+        found = read_json(line.decode("utf-8"))
+    except (DocumentError, ValueError) as error:  # also no UTF-8, a number of too many digits
+        shown = line[:80].decode("ascii", "backslashreplace").strip()
+        reason = error.message if isinstance(error, DocumentError) else str(error)
+        raise AgentFault(
+            Kind.INVALID_LINE, "CF-1", "line", "one JSON object", f"{shown!r} ({reason[:120]})"
+        ) from None
+    if not isinstance(found, dict):
+        shown = line[:80].decode("ascii", "backslashreplace").strip()
+        raise AgentFault(Kind.INVALID_LINE, "CF-1", "line", "one JSON object", repr(shown))
+    return found

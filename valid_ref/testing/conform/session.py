@@ -1,0 +1,188 @@
+"""One agent and case after case: fresh starts, confirmation, and the report."""
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import attrs
+
+from valid_ref.oracle.check import Status
+from valid_ref.oracle.divergence import Difference, Divergence
+from valid_ref.testing.conform.case import Case
+from valid_ref.testing.conform.drive import START, Finding, drive
+from valid_ref.testing.conform.errors import (
+    AgentFault,
+    ConformError,
+    Kind,
+    OtherProtocolError,
+)
+from valid_ref.testing.conform.peer import Peer
+from valid_ref.testing.conform.replies import Conversation, greeted
+from valid_ref.testing.conform.script import Script, script_of
+
+Watch = Callable[[int], None]
+"""Told how many cases have been driven."""
+
+Search = Callable[["Session"], Finding | None]
+"""Drives generated cases and gives back the first divergence, shrunk."""
+
+
+class UnsteadyError(Exception):
+    """A time-out that did not happen again: it may have been the machine."""
+
+
+@attrs.frozen
+class Report:
+    """What the kit says of an agent.
+
+    Implements: CF-14.
+    """
+
+    status: Status
+    reason: str
+    agent: str = ""
+    cases: int = 0
+    finding: Finding | None = None
+
+    @property
+    def conforms(self) -> bool:
+        """Whether every answer in every case was as specified."""
+        return self.status is Status.CONFORMS
+
+    def as_json(self) -> dict[str, Any]:
+        """The report for machines."""
+        return {
+            "verdict": self.status.value,
+            "reason": self.reason,
+            "agent": self.agent,
+            "cases": self.cases,
+            "finding": None if self.finding is None else _finding_as_json(self.finding),
+        }
+
+
+def _finding_as_json(finding: Finding) -> dict[str, Any]:
+    divergence: dict[str, Any] = attrs.asdict(finding.divergence)
+    difference: dict[str, Any] = divergence.pop("difference")
+    return {"kind": finding.kind.value, "case": finding.case.name} | divergence | difference
+
+
+class Session:
+    """Drives cases through one process after another of the same agent.
+
+    The process is kept from case to case; `start` begins anew in it (CF-4).
+    """
+
+    def __init__(self, peer: Peer, watch: Watch | None = None) -> None:
+        self.peer, self.cases, self.name = peer, 0, ""
+        self._watch = watch
+        self._talk: Conversation | None = None
+        self._earlier = 0
+
+    def drive(self, case: Case) -> Finding | None:
+        """Drive one case; after a finding the next one gets a fresh process."""
+        script = script_of(case)
+        finding = self._play(script)
+        self.cases += 1
+        if self._watch is not None:
+            self._watch(self.cases)
+        return finding
+
+    def _play(self, script: Script) -> Finding | None:
+        try:
+            if self._talk is None:
+                self._talk, self._earlier = greeted(self.peer), 0
+                self.name = self._talk.name
+        except AgentFault as fault:
+            self.renew()
+            different = Difference(fault.clause, fault.what, fault.expected, fault.found)
+            place = Divergence(script.agent, START, 0, None, "nothing yet", different, "")
+            return Finding(script.case, fault.kind, place)
+        finding = drive(script, self._talk)
+        self._earlier += 1
+        if finding is not None:
+            self.renew()
+        return finding
+
+    def renew(self) -> None:
+        """Go on with a fresh process."""
+        self.peer.renew()
+        self._talk = None
+
+    def confirmed(self, case: Case) -> Finding | None:
+        """Drive a case; a finding must come again in a fresh process.
+
+        One that does not was left over from earlier cases, or is a matter of luck.
+
+        Implements: CF-4, CF-14.
+        """
+        finding = self.drive(case)
+        if finding is None:
+            return None
+        alone = self._earlier == 1
+        again = self.drive(case)
+        if again is not None and again.clause == finding.clause:
+            return again
+        if finding.kind is Kind.TIMEOUT:
+            raise UnsteadyError(f"a time-out in the case {case.name!r} that did not happen again")
+        clause = "MO-5" if alone else "CF-4"
+        return _not_repeated(finding, clause)
+
+    def twice(self, case: Case) -> Finding | None:
+        """Drive a case in a fresh process and again in the same one.
+
+        Implements: CF-4, CF-15.
+        """
+        self.renew()
+        finding = self.confirmed(case)
+        if finding is not None:
+            return finding
+        again = self.drive(case)
+        return None if again is None else _not_repeated(again, "CF-4")
+
+
+def _not_repeated(finding: Finding, clause: str) -> Finding:
+    difference = finding.divergence.difference
+    story = f"{difference.what} [{difference.clause}], but not in a fresh process"
+    changed = attrs.evolve(difference, clause=clause, what=story)
+    divergence = attrs.evolve(finding.divergence, difference=changed)
+    return attrs.evolve(finding, kind=Kind.NOT_REPEATED, divergence=divergence)
+
+
+def first_finding(session: Session, cases: Iterable[Case]) -> Finding | None:
+    """The first confirmed divergence in these cases."""
+    for case in cases:
+        finding = session.confirmed(case)
+        if finding is not None:
+            return finding
+    return None
+
+
+def judge(session: Session, *searches: Search) -> Report:
+    """Run the searches one after the other, up to the first divergence.
+
+    What goes wrong in the kit itself is never held against the agent; bad input is refused.
+
+    Implements: CF-14.
+    """
+    finding = None
+    begin = time.monotonic()
+    try:
+        for search in searches:
+            finding = search(session)
+            if finding is not None:
+                break
+    except (UnsteadyError, OtherProtocolError) as error:
+        return Report(Status.CANNOT_TELL, str(error), session.name, session.cases)
+    except ConformError:
+        raise
+    except Exception as error:
+        reason = f"the kit failed after {session.cases} cases: {type(error).__name__}: {error}"
+        return Report(Status.CANNOT_TELL, reason, session.name, session.cases)
+    finally:
+        session.peer.close()
+    if finding is not None:
+        reason = f"{finding.kind.value} against {finding.clause} in the case {finding.case.name!r}"
+        return Report(Status.DIVERGES, reason, session.name, session.cases, finding)
+    seconds = time.monotonic() - begin
+    reason = f"every answer is as specified in {session.cases} cases ({seconds:.1f} s)"
+    return Report(Status.CONFORMS, reason, session.name, session.cases)
