@@ -69,19 +69,24 @@ def _finding_as_json(finding: Finding) -> dict[str, Any]:
 class Session:
     """Drives cases through one process after another of the same agent.
 
-    The process is kept from case to case; `start` begins anew in it (CF-4).
+    The process is kept from case to case; `start` begins anew in it (CF-4). `played` gives what
+    the reference does in a case.
     """
 
-    def __init__(self, peer: Peer, watch: Watch | None = None) -> None:
+    def __init__(
+        self,
+        peer: Peer,
+        watch: Watch | None = None,
+        played: Callable[[Case], Script] = script_of,
+    ) -> None:
         self.peer, self.cases, self.name = peer, 0, ""
-        self._watch = watch
+        self._watch, self._played = watch, played
         self._talk: Conversation | None = None
         self._earlier = 0
 
     def drive(self, case: Case) -> Finding | None:
         """Drive one case; after a finding the next one gets a fresh process."""
-        script = script_of(case)
-        finding = self._play(script)
+        finding = self._play(self._played(case))
         self.cases += 1
         if self._watch is not None:
             self._watch(self.cases)

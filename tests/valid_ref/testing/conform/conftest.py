@@ -1,0 +1,40 @@
+"""The scripts of the fixed cases, made once; faulty agents as classes."""
+
+import functools
+from collections.abc import Callable
+
+import pytest
+
+from valid_ref.testing.conform.case import Case
+from valid_ref.testing.conform.cases import fixed_cases
+from valid_ref.testing.conform.faults import AGENT, Fault, faulty_source
+from valid_ref.testing.conform.script import Script, script_of
+
+played: Callable[[Case], Script] = functools.lru_cache(maxsize=256)(script_of)
+"""What the reference does in a case; the same for every agent that is tested."""
+
+
+@pytest.fixture(scope="session", name="played")
+def _played() -> Callable[[Case], Script]:
+    return played
+
+
+@pytest.fixture(scope="session")
+def cases() -> tuple[Case, ...]:
+    return fixed_cases()
+
+
+@pytest.fixture(scope="session")
+def made() -> Callable[..., type]:
+    """Makes the class of an agent out of the example: with a fault, or with words replaced."""
+
+    def make(fault: Fault | None = None, **changes: tuple[str, str]) -> type:
+        source = AGENT.read_text() if fault is None else faulty_source(fault)
+        for words, instead in changes.values():
+            assert source.count(words) == 1, words
+            source = source.replace(words, instead)
+        names = {"__name__": "an_agent"}
+        exec(compile(source, "an_agent.py", "exec"), names)
+        return names["Agent"]
+
+    return make

@@ -1,0 +1,131 @@
+"""The example agent conforms, imports nothing, and so do its variants that the protocol admits."""
+
+import ast
+import sys
+
+import pytest
+
+from valid_ref.oracle.check import Status
+from valid_ref.testing.conform.errors import AgentFault
+from valid_ref.testing.conform.faults import AGENT
+from valid_ref.testing.conform.generate import hunt
+from valid_ref.testing.conform.peer import ObjectPeer
+from valid_ref.testing.conform.process import ProcessPeer
+from valid_ref.testing.conform.session import Session, first_finding, judge
+
+FLOOD = ("values = self.held if r == self.R else self.fresh", "values = self.held")
+SAYS_HELD = ('"flood": "fresh"', '"flood": "held"')
+STRINGS = ('"integers": "number"', '"integers": "string"')
+
+
+def number(value):
+    """Decimal strings back as integers, everywhere but in names and texts."""
+    if isinstance(value, str):
+        return int(value) if value.lstrip("-").isdecimal() else value
+    if isinstance(value, list):
+        return [number(item) for item in value]
+    return {key: number(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+def text(value):
+    """Every integer as a decimal string."""
+    if type(value) is int:
+        return str(value)
+    if isinstance(value, list):
+        return [text(item) for item in value]
+    return {key: text(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+@pytest.mark.checks("CF-1", "CF-2", "CF-5", "CF-6", "CF-8", "CF-10", "CF-17")
+def test_the_example_conforms_as_a_process(cases, played) -> None:
+    told = []
+    session = Session(ProcessPeer([sys.executable, str(AGENT)]), told.append, played=played)
+    report = judge(session, lambda one: first_finding(one, cases))
+    assert report.status is Status.CONFORMS, report.finding
+    assert report.agent == "example"
+    assert told == list(range(1, len(cases) + 1))
+
+
+@pytest.mark.checks("CF-11", "CF-15", "CF-16")
+def test_the_example_conforms_in_generated_cases(made) -> None:
+    session = Session(ObjectPeer(made()))
+    report = judge(session, lambda one: hunt(one, 50, 3))
+    assert report.status is Status.CONFORMS, report
+    assert report.cases == 50
+
+
+@pytest.mark.deep
+@pytest.mark.checks("CF-15", "CF-17")
+def test_the_example_conforms_in_a_thousand_generated_cases() -> None:
+    session = Session(ProcessPeer([sys.executable, str(AGENT)]))
+    report = judge(session, lambda one: hunt(one, 1000, 0))
+    assert report.status is Status.CONFORMS, report
+    assert report.cases == 1000
+
+
+def test_the_example_needs_the_standard_library_only() -> None:
+    tree = ast.parse(AGENT.read_text())
+    names = {
+        name.name.partition(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in ([ast.alias(node.module)] if isinstance(node, ast.ImportFrom) else node.names)
+    }
+    assert names == {"json", "math", "sys", "typing"}
+    assert names <= sys.stdlib_module_names
+
+
+@pytest.mark.checks("CF-2")
+def test_sending_everything_in_every_flood_round_may_be_declared(cases, played, made) -> None:
+    resending = Session(ObjectPeer(made(a=FLOOD, b=SAYS_HELD)), played=played)
+    assert first_finding(resending, cases) is None
+    undeclared = first_finding(Session(ObjectPeer(made(a=FLOOD)), played=played), cases)
+    assert undeclared is not None
+    assert undeclared.clause == "VB-4"
+    declared = first_finding(Session(ObjectPeer(made(a=SAYS_HELD)), played=played), cases)
+    assert declared is not None
+    assert declared.clause == "VB-4"
+
+
+@pytest.mark.checks("CF-3")
+def test_large_integers_may_be_decimal_strings(cases, played, made) -> None:
+    plain = made(a=STRINGS)
+    seen = set()
+
+    class Wordy(plain):
+        """Reads strings as integers; writes every number of vectors as a string."""
+
+        def start(self, parameters, agent, key):
+            seen.add(type(key))
+            return super().start(number(parameters), number(agent), number(key))
+
+        def mix(self, **fields):
+            reply = super().mix(**fields)
+            return {"Y": text(reply["Y"]), "point": reply["point"]}
+
+        def send(self, **fields):
+            return text(super().send(**fields))
+
+        def receive(self, **fields):
+            return super().receive(**number(fields))
+
+        def end(self):
+            reply = super().end()
+            return {**reply, "model": text(reply["model"])}
+
+    assert first_finding(Session(ObjectPeer(Wordy), played=played), cases) is None
+    assert seen == {int, str}
+
+
+@pytest.mark.checks("CF-16")
+def test_a_python_agent_says_only_what_a_pipe_can_carry(made, played, cases) -> None:
+    class Bytes(made()):
+        def mix(self, **fields):
+            return {"Y": {1, 2}, "point": []}
+
+    finding = first_finding(Session(ObjectPeer(Bytes), played=played), cases)
+    assert finding is not None
+    assert finding.clause == "CF-12"
+    assert "TypeError" in finding.divergence.difference.found
+    with pytest.raises(AgentFault, match="AttributeError"):
+        ObjectPeer(object).ask({"op": "hello", "protocol": ""})

@@ -1,0 +1,129 @@
+"""Cases: stored as documents; fixed ones reach every alarm, generated ones are of every kind."""
+
+import json
+
+import attrs
+import jsonschema
+import pytest
+from hypothesis import Phase, given, settings
+
+from valid_ref.alarms import Alarm
+from valid_ref.errors import ValidRefError
+from valid_ref.lattice import MERSENNE_61
+from valid_ref.protocols.parameters import CheckedKeys
+from valid_ref.scenario.build import build_graph
+from valid_ref.scenario.document import DocumentError
+from valid_ref.testing.conform import generate
+from valid_ref.testing.conform.case import Case, case_from_json, case_schema, case_text, load_case
+from valid_ref.testing.conform.errors import ConformError
+from valid_ref.testing.conform.faults import fault_named
+from valid_ref.testing.conform.peer import ObjectPeer
+from valid_ref.testing.conform.script import script_of
+from valid_ref.testing.conform.session import Session, judge
+from valid_ref.testing.edits import Shapes
+
+
+@pytest.mark.checks("CF-15")
+def test_fixed_cases_are_stored_and_read_back(cases) -> None:
+    assert len({case.name for case in cases}) == len(cases) >= 50
+    for case in cases:
+        assert case_from_json(case_text(case)) == case
+    jsonschema.validate(json.loads(case_text(cases[0])), case_schema())
+
+
+@pytest.mark.checks("CF-15", "MO-7")
+def test_fixed_cases_reach_every_alarm_and_both_verdicts(cases, played) -> None:
+    scripts = [played(case) for case in cases]
+    reached = {alarm.reason for script in scripts for turn in script.turns for alarm in turn.alarms}
+    assert reached == {alarm.name for alarm in Alarm}
+    assert {script.valid for script in scripts} == {True, False}
+
+
+@pytest.mark.checks("CF-15")
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"agent": 9}, "not in the network"),
+        ({"agent": 1}, "is Byzantine"),
+        ({"format": "valid-ref/conformance-case/2"}, "is not"),
+        ({"gradients": (("1.0", "0.0"),)}, "1 gradients for 3 rounds"),
+        ({"gradients": (("1.0", "x"),) * 3}, "'x' is not a number"),
+        ({"gradients": (("1.0",),) * 3}, "does not have 2 entries"),
+    ],
+)
+def test_cases_that_make_no_sense_are_refused(cases, changes, reason: str) -> None:
+    with pytest.raises(ConformError, match=reason):
+        script_of(attrs.evolve(cases[4], **changes))
+
+
+@pytest.mark.checks("CF-15")
+def test_only_the_repaired_reading_is_judged(cases, tmp_path) -> None:
+    with pytest.raises(ConformError, match="repaired reading"):
+        Case("printed", 0, attrs.evolve(cases[0].scenario, without=("P14",)))
+    with pytest.raises(DocumentError, match="unknown field"):
+        case_from_json('{"names": 1}')
+    with pytest.raises(ConformError, match="cannot read"):
+        load_case(tmp_path / "nothing")
+
+
+@pytest.mark.checks("CF-15")
+def test_generated_cases_are_of_every_kind_and_can_be_run() -> None:
+    seen: set[object] = set()
+
+    @settings(max_examples=150, database=None, derandomize=True, phases=[Phase.generate])
+    @given(generate.cases())
+    def collect(case: Case) -> None:
+        scenario = case.scenario
+        seen.update({
+            scenario.keys_checked, type(scenario.bounds).__name__, len(scenario.checks),
+            Shapes.of(scenario).dimension * 1j, ("f", scenario.precision.fraction_bits),
+            ("prime", scenario.prime), ("keys", scenario.keys is None),
+            ("start", scenario.start is None), ("gradients", case.gradients is None),
+            ("byzantine", min(2, len(scenario.byzantine))),
+            ("attack", type(scenario.attack).__name__ in {"Edits", "NoneType"}),
+            ("agents", build_graph(scenario).agents),
+            *(type(check.weights).__name__ for check in scenario.checks),
+        })  # fmt: skip
+        assert case_from_json(case_text(case)) == case
+        try:
+            script = script_of(case)
+        except ValidRefError as error:  # pragma: no cover - the failure
+            pytest.fail(str(error))
+        seen.update(alarm.phase for turn in script.turns for alarm in turn.alarms)
+
+    collect()
+    assert seen >= {
+        *CheckedKeys, "DerivedBounds", "NoBounds", "ConfiguredBounds", 1, 2, 1j, 2j, 3j,
+        ("f", 4), ("f", 12), ("f", 28), ("prime", MERSENNE_61), ("prime", 1009), ("keys", True),
+        ("keys", False), ("start", False), ("gradients", False), ("byzantine", 0),
+        ("byzantine", 1), ("byzantine", 2), ("attack", True), ("attack", False),
+        *(("agents", n) for n in (2, 3, 4, 5)), "Polynomial", "Exponential", "LearnModel",
+        "LocalValidate.keys", "LocalValidate.hashes", "LocalValidate", "GlobalValidate",
+        "ValidationStateAgreement",
+    }  # fmt: skip
+
+
+@pytest.mark.checks("CF-15")
+def test_the_first_divergence_is_made_small(made) -> None:
+    session = Session(ObjectPeer(made(fault_named("gradient-added"))))
+    finding = judge(session, lambda one: generate.hunt(one, 100, 5)).finding
+    assert finding is not None
+    assert finding.clause == "AR-5"
+    scenario = finding.case.scenario
+    assert (build_graph(scenario).agents, scenario.rounds, scenario.byzantine) == (2, 1, ())
+
+
+@pytest.mark.checks("CF-15")
+def test_with_no_time_to_shrink_the_first_case_is_given_back_always_the_same(
+    made, monkeypatch
+) -> None:
+    monkeypatch.setattr(generate, "SHRINKING", -1.0)
+
+    def found(seed: int):
+        session = Session(ObjectPeer(made(fault_named("gradient-half-up"))))
+        finding = judge(session, lambda one: generate.hunt(one, 300, seed)).finding
+        assert finding is not None
+        assert finding.clause == "AR-3"
+        return case_text(finding.case)
+
+    assert found(1) == found(1)
