@@ -5,7 +5,7 @@ import shlex
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import attrs
 import typer
@@ -13,7 +13,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from valid_ref.testing.conform.session import Report, Search, Watch
+    from valid_ref.testing.conform.session import Report, Watch
 
 
 def conform(
@@ -48,23 +48,24 @@ def conform(
 
     Implements: CF-14, CF-15, CF-17.
     """
-    from valid_ref.testing.conform.case import case_schema, case_text
+    from valid_ref.testing.conform import kit
+    from valid_ref.testing.conform.case import case_schema, load_case, save_case
     from valid_ref.testing.conform.process import ProcessPeer
-    from valid_ref.testing.conform.session import Session, judge
 
     if schema or faults:
         typer.echo(json.dumps(case_schema(), indent=1) if schema else _fault_table())
         return
     words, shown = _command(command or [], fault, example=example)
-    searches = _searches(replay, examples, seed)
-    total = 2 if replay is not None else len(_fixed()) + examples
-    with _progress(total, hidden=as_json) as watch:
-        report = judge(Session(ProcessPeer(words, timeout), watch), *searches)
-    if report.finding is not None:
-        path = save if replay is None else replay
+    peer = ProcessPeer(words, timeout)
+    with _progress(hidden=as_json) as watch:
         if replay is None:
-            path.write_text(case_text(report.finding.case), encoding="utf-8")
-        again = f"valid-ref conform --replay {shlex.quote(str(path))} {shown}"
+            report = kit.conform(peer, examples, seed, watch)
+        else:
+            report = kit.replay(peer, load_case(replay), watch)
+    if report.finding is not None:
+        if replay is None:
+            save_case(report.finding.case, save)
+        again = f"valid-ref conform --replay {shlex.quote(str(replay or save))} {shown}"
         report = with_replay(report, again)
     typer.echo(json.dumps(report.as_json()) if as_json else render(report))
     raise typer.Exit(0 if report.conforms else 1)
@@ -81,47 +82,6 @@ def _command(words: list[str], fault: str | None, *, example: bool) -> tuple[lis
     if example:
         return [sys.executable, str(AGENT)], "--example"
     return words, f"-- {shlex.join(words)}"
-
-
-def _fixed() -> tuple[Any, ...]:
-    from valid_ref.testing.conform.cases import fixed_cases
-
-    return fixed_cases()
-
-
-def _searches(replay: Path | None, examples: int, seed: int) -> "list[Search]":
-    """What is to be driven: one case, or the fixed ones and then generated ones."""
-    from valid_ref.testing.conform.case import load_case
-    from valid_ref.testing.conform.script import script_of
-    from valid_ref.testing.conform.session import first_finding
-
-    if replay is not None:
-        case = load_case(replay)
-        script_of(case)  # a case that cannot be run is bad input
-        return [lambda session: session.twice(case)]
-    cases = _fixed()
-    searches: list[Search] = [lambda session: first_finding(session, cases)]
-    if examples:
-        hunt = _hunt()
-        searches.append(lambda session: hunt(session, examples, seed))
-    return searches
-
-
-def _hunt() -> Any:
-    """The search that needs Hypothesis."""
-    from valid_ref.testing.conform.errors import ConformError
-
-    try:
-        from valid_ref.testing.conform.generate import hunt
-    except ModuleNotFoundError as error:
-        if error.name != "hypothesis":
-            raise
-        raise ConformError(
-            "generated cases need Hypothesis: pip install 'valid-ref[testing]', or --examples 0 "
-            "for the fixed cases alone",
-            clause="CF-15",
-        ) from None
-    return hunt
 
 
 def with_replay(report: "Report", command: str) -> "Report":
@@ -147,15 +107,13 @@ def _fault_table() -> str:
 
 
 @contextmanager
-def _progress(total: int, *, hidden: bool) -> "Iterator[Watch | None]":
-    """A bar on standard error, only on a terminal."""
+def _progress(*, hidden: bool) -> "Iterator[Watch | None]":
+    """The number of cases so far on standard error, only on a terminal."""
     if hidden or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    columns = TextColumn("cases"), BarColumn(), MofNCompleteColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("cases", total=total)
-        yield lambda done: progress.update(task, completed=done, total=max(total, done))
+    console = Console(stderr=True)
+    with console.status("the first case") as status:
+        yield lambda done: status.update(f"{done} cases")

@@ -71,6 +71,14 @@ def case_from_json(text: str) -> Case:
     return found
 
 
+def save_case(case: Case, path: Path) -> None:
+    """Write a case to a file."""
+    try:
+        path.write_text(case_text(case), encoding="utf-8")
+    except OSError as error:
+        raise ConformError(f"cannot write {path}: {error}", clause="CF-15") from None
+
+
 def load_case(path: Path) -> Case:
     """Read a case from a file."""
     try:

@@ -2,12 +2,15 @@
 
 import contextlib
 import random
+import tempfile
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import attrs
 from hypothesis import HealthCheck, Phase, find, reject, settings
 from hypothesis import strategies as st
+from hypothesis.configuration import set_hypothesis_home_dir
 from hypothesis.errors import Flaky, NoSuchExample
 
 from valid_ref.errors import ValidRefError
@@ -146,6 +149,17 @@ class Hunt:
             slow = finding.kind in {Kind.TIMEOUT, Kind.NOT_REPEATED}
             self.deadline = time.monotonic() + (0.0 if slow else SHRINKING)
         return finding
+
+
+@contextlib.contextmanager
+def homeless() -> Iterator[None]:
+    """Let Hypothesis keep what it notes for itself out of the directory of the caller."""
+    with tempfile.TemporaryDirectory() as directory:
+        set_hypothesis_home_dir(directory)
+        try:
+            yield
+        finally:
+            set_hypothesis_home_dir(None)
 
 
 def hunt(session: Session, examples: int, seed: int) -> Finding | None:

@@ -9,6 +9,7 @@ from valid_ref.oracle.check import Status
 from valid_ref.testing.conform.errors import AgentFault
 from valid_ref.testing.conform.faults import AGENT
 from valid_ref.testing.conform.generate import hunt
+from valid_ref.testing.conform.kit import conform
 from valid_ref.testing.conform.peer import ObjectPeer
 from valid_ref.testing.conform.process import ProcessPeer
 from valid_ref.testing.conform.session import Session, first_finding, judge
@@ -47,11 +48,10 @@ def test_the_example_conforms_as_a_process(cases, played) -> None:
 
 
 @pytest.mark.checks("CF-11", "CF-15", "CF-16")
-def test_the_example_conforms_in_generated_cases(made) -> None:
-    session = Session(ObjectPeer(made()))
-    report = judge(session, lambda one: hunt(one, 50, 3))
+def test_the_example_conforms_in_fixed_and_in_generated_cases(cases, made) -> None:
+    report = conform(ObjectPeer(made()), examples=50, seed=3)
     assert report.status is Status.CONFORMS, report
-    assert report.cases == 50
+    assert report.cases == len(cases) + 50
 
 
 @pytest.mark.deep

@@ -14,7 +14,14 @@ from valid_ref.protocols.parameters import CheckedKeys
 from valid_ref.scenario.build import build_graph
 from valid_ref.scenario.document import DocumentError
 from valid_ref.testing.conform import generate
-from valid_ref.testing.conform.case import Case, case_from_json, case_schema, case_text, load_case
+from valid_ref.testing.conform.case import (
+    Case,
+    case_from_json,
+    case_schema,
+    case_text,
+    load_case,
+    save_case,
+)
 from valid_ref.testing.conform.errors import ConformError
 from valid_ref.testing.conform.faults import fault_named
 from valid_ref.testing.conform.peer import ObjectPeer
@@ -64,6 +71,8 @@ def test_only_the_repaired_reading_is_judged(cases, tmp_path) -> None:
         case_from_json('{"names": 1}')
     with pytest.raises(ConformError, match="cannot read"):
         load_case(tmp_path / "nothing")
+    with pytest.raises(ConformError, match="cannot write"):
+        save_case(cases[0], tmp_path)
 
 
 @pytest.mark.checks("CF-15")
