@@ -152,6 +152,9 @@ FAULTS: tuple[Fault, ...] = (
     Fault("model-of-the-round-before", "LM-6", "self.own[-1][0] if valid", "self.own[-2][0] if valid"),
     Fault("alarms-withdrawn", "MO-7", '"model": model, "alarms": self.alarms}',
           '"model": model, "alarms": [a for a in self.alarms if a["phase"] == AGREE]}'),
+    Fault("alarms-twice", "MO-7", '"model": model, "alarms": self.alarms}',
+          '"model": model, "alarms": self.alarms * 2}'),
+    Fault("always-valid", "VA-2", 'return {"valid": valid,', 'return {"valid": True,'),
     # the protocol of the pipe
     Fault("does-not-reset", "CF-4", "self.alarms: list[Reply] = []\n        self.reported = 0",
           'self.alarms: list[Reply] = getattr(self, "alarms", [])\n'
