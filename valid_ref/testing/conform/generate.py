@@ -11,11 +11,10 @@ import attrs
 from hypothesis import HealthCheck, Phase, find, reject, settings
 from hypothesis import strategies as st
 from hypothesis.configuration import set_hypothesis_home_dir
-from hypothesis.errors import Flaky, NoSuchExample
+from hypothesis.errors import NoSuchExample
 
 from valid_ref.errors import ValidRefError
 from valid_ref.hashing import PrimeField
-from valid_ref.lattice import MERSENNE_61
 from valid_ref.scenario import Scenario, parts, prepare
 from valid_ref.testing import learning
 from valid_ref.testing.attacks import attacks, fitting_attacks
@@ -23,6 +22,7 @@ from valid_ref.testing.conform.case import Case, case_text
 from valid_ref.testing.conform.drive import Finding
 from valid_ref.testing.conform.errors import Kind
 from valid_ref.testing.conform.session import Session
+from valid_ref.testing.coverage import describe
 from valid_ref.testing.edits import Shapes
 from valid_ref.testing.graphs import graphs, repeated
 from valid_ref.testing.scenarios import scenarios
@@ -36,8 +36,11 @@ TIGHT = parts.ConfiguredThresholds(0.01, 0.01)
 NARROW = parts.ConfiguredBounds(1.5, 1.5)
 """Norm bounds that many runs break."""
 
-PRIMES = {4: (1009, 65537, MERSENNE_61 - 30), 8: (2**31 - 1,)}
+PRIMES = {4: (1009, 65537, 2**61 - 31), 8: (2**31 - 1,)}
 """By step bits: small primes, one that needs 61 bits and is not 2^61 - 1."""
+
+NAME_LENGTH = 160
+"""Characters of the name of a generated case."""
 
 ODD = ("nan", "inf", "-inf", "1e30", "-1e300")
 """Gradients that no lattice holds."""
@@ -109,7 +112,7 @@ def _dimension(scenario: Scenario) -> int:
     return Shapes.of(scenario).dimension
 
 
-class _TimeIsUp(BaseException):
+class _SearchIsOver(BaseException):
     """Ends the search with what has been found; an Exception would be shrunk."""
 
 
@@ -120,6 +123,7 @@ class Hunt:
     session: Session
     first: Finding | None = None
     best: Finding | None = None
+    failure: Exception | None = None
     deadline: float = 0.0
     known: dict[str, Finding | None] = attrs.field(factory=dict)
 
@@ -129,8 +133,6 @@ class Hunt:
         if text in self.known and self.known[text] is None:
             reject()  # the same case again does not count
         if text not in self.known:
-            if self.first is not None and time.monotonic() > self.deadline:
-                raise _TimeIsUp
             self.known[text] = self._driven(case)
         finding = self.known[text]
         if finding is None or self.first is None:
@@ -141,9 +143,16 @@ class Hunt:
         return True
 
     def _driven(self, case: Case) -> Finding | None:
-        if self.first is not None:
-            return self.session.drive(case)
-        finding = self.session.confirmed(case)
+        """Drive a case; what goes wrong in the kit ends the search, and is not shrunk."""
+        if self.first is not None and time.monotonic() > self.deadline:
+            raise _SearchIsOver
+        try:
+            if self.first is not None:
+                return self.session.drive(case)
+            finding = self.session.confirmed(case)
+        except Exception as error:
+            self.failure = error
+            raise _SearchIsOver from error
         if finding is not None:
             self.first = finding
             slow = finding.kind in {Kind.TIMEOUT, Kind.NOT_REPEATED}
@@ -170,7 +179,7 @@ def hunt(session: Session, examples: int, seed: int) -> Finding | None:
     Implements: CF-15.
     """
     searching = Hunt(session)
-    with contextlib.suppress(NoSuchExample, Flaky, _TimeIsUp):
+    with contextlib.suppress(NoSuchExample, _SearchIsOver):
         find(
             cases(),
             searching.diverges,
@@ -180,9 +189,16 @@ def hunt(session: Session, examples: int, seed: int) -> Finding | None:
             ),
             random=random.Random(seed),
         )  # fmt: skip
-    best = searching.best
-    if best is None or searching.first is None:
-        return searching.first
-    again = session.drive(best.case)  # a fresh process: the last case driven may have been another
-    same = again is not None and again.clause == best.clause
-    return again if same else searching.first
+    if searching.failure is not None:
+        raise searching.failure
+    first, best = searching.first, searching.best
+    if first is None or best is None:
+        return first
+    again = session.drive(best.case)
+    return _named(again if again is not None and again.clause == first.clause else first)
+
+
+def _named(finding: Finding) -> Finding:
+    """The finding with a case that says what it is about."""
+    name = f"generated: {describe(finding.case.scenario)}"[:NAME_LENGTH]
+    return attrs.evolve(finding, case=attrs.evolve(finding.case, name=name))

@@ -10,6 +10,7 @@ from hypothesis import Phase, given, seed, settings
 from valid_ref.adversary.edits import Edits
 from valid_ref.alarms import Alarm
 from valid_ref.lattice import MERSENNE_61
+from valid_ref.oracle.check import Status
 from valid_ref.protocols.parameters import CheckedKeys
 from valid_ref.scenario.build import build_graph
 from valid_ref.scenario.document import DocumentError
@@ -22,7 +23,7 @@ from valid_ref.testing.conform.case import (
     load_case,
     save_case,
 )
-from valid_ref.testing.conform.errors import ConformError
+from valid_ref.testing.conform.errors import AgentFault, ConformError, Kind
 from valid_ref.testing.conform.faults import fault_named
 from valid_ref.testing.conform.peer import ObjectPeer
 from valid_ref.testing.conform.script import script_of
@@ -129,6 +130,36 @@ def test_the_first_divergence_is_made_small(made) -> None:
     scenario = finding.case.scenario
     assert build_graph(scenario).agents <= 3
     assert scenario.rounds <= 2
+    assert finding.case.name.startswith(f"generated: {build_graph(scenario).agents} agents, T = ")
+
+
+class Hiccup(ObjectPeer):
+    """An agent that is late once."""
+
+    late = 100
+
+    def ask(self, request):
+        type(self).late -= 1
+        if self.late == 0:
+            raise AgentFault(Kind.TIMEOUT, "CF-13", "reply", "an answer in time", "nothing")
+        return super().ask(request)
+
+
+@pytest.mark.checks("CF-14")
+def test_what_goes_wrong_among_generated_cases_is_told_too(made) -> None:
+    """A time-out that does not come again and a fault of the kit are neither guilt nor praise."""
+    report = judge(Session(Hiccup(made())), lambda one: generate.hunt(one, 30, 0))
+    assert report.status is Status.CANNOT_TELL
+    assert "did not happen again" in report.reason
+    counted = iter(range(5))
+
+    def broken(case: Case):
+        return script_of(case) if next(counted, None) is not None else 1 // 0
+
+    session = Session(ObjectPeer(made()), played=broken)
+    report = judge(session, lambda one: generate.hunt(one, 30, 0))
+    assert report.status is Status.CANNOT_TELL
+    assert "after 5 cases: ZeroDivisionError" in report.reason
 
 
 @pytest.mark.checks("CF-15")

@@ -21,7 +21,7 @@ IN_MAIN = {"chatters", "falls-asleep"}
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_every_mistake_is_found_with_its_clause(fault: Fault, cases, played, made) -> None:
     if fault.name in IN_MAIN:
-        peer = ProcessPeer([sys.executable, "-c", faulty_source(fault)], timeout=2.0)
+        peer = ProcessPeer([sys.executable, "-c", faulty_source(fault)], timeout=3.0)
     else:
         peer = ObjectPeer(made(fault))
     session = Session(peer, played=played)
