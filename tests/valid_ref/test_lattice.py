@@ -63,7 +63,7 @@ def test_the_relation_is_exact_and_the_gradient_is_read_back(data: st.DataObject
     try:
         x, gamma = step(parameters, t, Y, gradient)
     except LatticeError as error:
-        assert error.clause == "AR-10"
+        assert error.clause in {"AR-3", "AR-10"}  # AR-3: at the bound, before the product
         return
     assert not residual(parameters, t, own, neighbours, x, gamma).any()
     for i in range(parameters.dimension):  # the same over Python's integers
