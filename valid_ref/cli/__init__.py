@@ -13,6 +13,7 @@ from valid_ref.cli.explore import explore
 from valid_ref.cli.learn import learn
 from valid_ref.cli.prove import prove
 from valid_ref.cli.record import record
+from valid_ref.cli.report import demo, report
 from valid_ref.cli.run import run
 from valid_ref.cli.show import show
 from valid_ref.cli.trace import trace
@@ -26,6 +27,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(run)
+app.command()(report)
+app.command()(demo)
 app.command()(learn)
 app.command()(errata)
 app.command()(explore)

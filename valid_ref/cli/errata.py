@@ -6,10 +6,12 @@ from typing import Annotated
 
 import typer
 
+from valid_ref.cli.report import write_page
 from valid_ref.errors import ValidRefError
+from valid_ref.report import erratum_view
 from valid_ref.trace import find_root, load, look_up
 from valid_ref.trace.matrix import Row
-from valid_ref.trace.model import Erratum
+from valid_ref.trace.model import Erratum, Specification
 from valid_ref.witness.catalogue import WITNESSES
 from valid_ref.witness.story import Story
 
@@ -22,14 +24,24 @@ class ErratumError(ValidRefError):
 
 def errata(
     identifier: Annotated[str | None, typer.Argument(help="An erratum: P06.")] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Write a page: what was printed beside the repair.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """List the errata, or explain one and replay its witness: printed first, then repaired.
 
-    Examples: valid-ref errata; valid-ref errata P14. Exit status 1 if a witness does not show
-    what it should.
-    """
+    Exit status 1 if a witness does not show what it should.
+
+    \b
+    Examples:
+      valid-ref errata
+      valid-ref errata P14
+      valid-ref errata P06 --report p06.html
+    """  # noqa: D301 - \b keeps the lines of the examples apart
     trace = load(find_root(Path.cwd()))
+    if identifier is None and report is not None:
+        raise typer.BadParameter("--report needs an erratum: errata P06 --report p06.html")
     if identifier is None:
         rows = [row.clause for row in trace.rows.values() if isinstance(row.clause, Erratum)]
         _list(rows, as_json=as_json)
@@ -37,7 +49,7 @@ def errata(
     found = look_up(trace, identifier).subject
     if not isinstance(found, Row) or not isinstance(found.clause, Erratum):
         raise ErratumError(f"{identifier} is not an erratum", clause="VA-7")
-    _explain(found.clause, as_json=as_json)
+    _explain(found.clause, trace.specification, report, as_json=as_json)
 
 
 def _list(found: list[Erratum], *, as_json: bool) -> None:
@@ -60,8 +72,16 @@ def _list(found: list[Erratum], *, as_json: bool) -> None:
     typer.echo(f"{len(found)} errata; valid-ref errata P14 explains one and replays its witness")
 
 
-def _explain(erratum: Erratum, *, as_json: bool) -> None:
+def _explain(
+    erratum: Erratum, specification: Specification, report: Path | None, *, as_json: bool
+) -> None:
     witness = WITNESSES.get(erratum.identifier)
+    if witness is None and report is not None:
+        raise ErratumError(
+            f"{erratum.identifier} does not replay, so there is no run to show; these do: "
+            f"{', '.join(WITNESSES)}",
+            clause="VA-7",
+        )
     stories = None if witness is None else (witness.printed(), witness.repaired())
     shown = stories is None or (stories[0].wrong and not stories[1].wrong)
     if as_json:
@@ -85,6 +105,8 @@ def _explain(erratum: Erratum, *, as_json: bool) -> None:
             _tell(stories[0], "it goes wrong", "nothing goes wrong")
             typer.echo("\nRepaired:")
             _tell(stories[1], "it goes wrong", "nothing goes wrong")
+    if report is not None and stories is not None:
+        write_page(report, erratum_view(erratum, *stories, specification), not as_json)
     raise typer.Exit(0 if shown else 1)
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from valid_ref.trace import (
+    NoProjectError,
     errata_with_places,
     explain,
     explain_as_json,
@@ -37,10 +38,23 @@ def trace(
 ) -> None:
     """Print the matrix of clauses, or one clause with everything tied to it.
 
-    Examples: valid-ref trace; valid-ref trace eq:cc4; valid-ref trace --check
-    """
+    In an installed package there are no tests: ties to code and proofs are shown, --check and
+    --write need a checkout.
+
+    \b
+    Examples:
+      valid-ref trace
+      valid-ref trace eq:cc4
+      valid-ref trace --check
+    """  # noqa: D301 - \b keeps the lines of the examples apart
     home = find_root(root if root is not None else Path.cwd())
     loaded = load(home)
+    if loaded.installed:
+        if check or write:
+            raise NoProjectError(
+                "--check and --write need a checkout: an installed package has no tests"
+            )
+        typer.echo("an installed package has no tests: ties to tests are not shown", err=True)
     if write:
         errata = home / "spec" / "errata.md"
         text = errata.read_text(encoding="utf-8")

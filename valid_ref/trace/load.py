@@ -12,6 +12,7 @@ from valid_ref.trace.markdown import read_pages
 from valid_ref.trace.matrix import Row, rows_of
 from valid_ref.trace.not_yet import NotYet, read_not_yet
 from valid_ref.trace.problems import Problem, check
+from valid_ref.trace.root import is_installed, own_root
 from valid_ref.trace.scan import scan_sources
 
 if TYPE_CHECKING:
@@ -23,13 +24,17 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Trace:
-    """All that one reading of a project found; `rows` by id in reading order."""
+    """All that one reading of a project found; `rows` by id in reading order.
+
+    `installed` says that it was no checkout: there are no tests, and gaps mean nothing.
+    """
 
     specification: Specification
     markers: tuple[Marker, ...]
     not_yet: tuple[NotYet, ...]
     rows: Mapping[str, Row]
     problems: tuple[Problem, ...]
+    installed: bool = False
 
 
 def load(root: Path) -> Trace:
@@ -48,4 +53,10 @@ def load(root: Path) -> Trace:
         not_yet=not_yet,
         rows=rows_of(specification, markers),
         problems=check(specification, markers, not_yet, references),
+        installed=is_installed(root),
     )
+
+
+def load_specification() -> Specification:
+    """The specification that this very package belongs to."""
+    return specification_of(read_pages(own_root()))

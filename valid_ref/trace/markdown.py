@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from valid_ref.trace.root import spec_directory
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -37,10 +39,11 @@ def parse_page(file: str, text: str) -> Page:
 
 
 def read_pages(root: Path) -> tuple[Page, ...]:
-    """All pages below `spec/`, by name, the errata last."""
-    paths = sorted((root / "spec").rglob("*.md"), key=lambda path: (path.name == "errata.md", path))
+    """All pages of the specification, named `spec/...`, by name, the errata last."""
+    home = spec_directory(root)
+    paths = sorted(home.rglob("*.md"), key=lambda path: (path.name == "errata.md", path))
     return tuple(
-        parse_page(path.relative_to(root).as_posix(), path.read_text(encoding="utf-8"))
+        parse_page(f"spec/{path.relative_to(home).as_posix()}", path.read_text(encoding="utf-8"))
         for path in paths
     )
 

@@ -9,11 +9,13 @@ import attrs
 
 from valid_ref.trace.errors import LocatedError, MalformedNotYetError, raise_all
 from valid_ref.trace.identifiers import is_identifier
+from valid_ref.trace.root import spec_directory
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-FILE = "spec/not-yet.txt"
+NAME = "not-yet.txt"
+FILE = f"spec/{NAME}"
 
 
 class Gap(StrEnum):
@@ -36,7 +38,7 @@ class NotYet:
 
 def read_not_yet(root: Path) -> tuple[NotYet, ...]:
     """The entries of the list in order; a missing file is an empty list."""
-    path = root / FILE
+    path = spec_directory(root) / NAME
     return parse_not_yet(path.read_text(encoding="utf-8")) if path.is_file() else ()
 
 

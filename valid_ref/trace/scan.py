@@ -12,6 +12,7 @@ from valid_ref.trace.errors import LocatedError, SourceSyntaxError, raise_all
 from valid_ref.trace.markers import marker_lines
 from valid_ref.trace.model import Marker, Role
 from valid_ref.trace.pytest_marks import marks_of
+from valid_ref.trace.root import is_installed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,6 +102,8 @@ def _sources(root: Path) -> Iterator[tuple[Path, Reader]]:
         (TEST_DIRECTORIES, "*.py", pytest_markers),
         (COQ_DIRECTORIES, "*.v", _coq_reader),
     )
+    if is_installed(root):  # beside an installed package lie the tests of others
+        kinds = (kinds[0], kinds[2])
     for directories, pattern, reader in kinds:
         for directory in directories:
             for path in sorted((root / directory).rglob(pattern)):

@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping
 
+import attrs
+
 from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import complete, cycle, path, star
+from valid_ref.guarantees.broadcast import replay
 from valid_ref.machine import CausalView, Edge, Message, run_machine
 from valid_ref.protocols.agreement import AgreementState, ValidationStateAgreement
 from valid_ref.protocols.broadcast import BroadcastState, Slot, ValidatedBroadcast
 from valid_ref.reading import Reading
-from valid_ref.witness.story import Story, Witness
+from valid_ref.witness.story import Played, Story, Witness
 
 Words = Mapping[tuple[int, int, int], str]
 """(round, sender, receiver) to what a Byzantine agent says there; it is silent otherwise."""
@@ -16,7 +19,7 @@ Words = Mapping[tuple[int, int, int], str]
 
 def _broadcast(
     graph: AgentGraph, byzantine: int, source: int, words: Words, reading: Reading
-) -> tuple[list[str], Mapping[int, BroadcastState]]:
+) -> tuple[list[str], Mapping[int, BroadcastState], Played]:
     """One broadcast of the value "m" in which one Byzantine agent says only these words."""
 
     def well_formed(_tag: object, value: object) -> bool:
@@ -46,7 +49,8 @@ def _broadcast(
             held = state.held.get((source, "m"), "nothing")
             alarm = f"alarms: {state.alarms[0]}" if state.alarms else "no alarm"
             lines.append(f"  agent {agent} holds {held!r}; {alarm}")
-    return lines, result.states
+    after = replay(graph, machine, private, result.rounds)[1:]
+    return lines, result.states, Played(graph, frozenset({byzantine}), result.rounds, after)
 
 
 def _equivocation(reading: Reading) -> Story:
@@ -54,40 +58,40 @@ def _equivocation(reading: Reading) -> Story:
     graph = complete(3)
     last = 2 if reading.P01 else 3
     words = {(last, 2, 0): "a", (last, 2, 1): "b"}
-    lines, states = _broadcast(graph, 2, 2, words, reading)
+    lines, states, played = _broadcast(graph, 2, 2, words, reading)
     silent = not any(states[v].alarms for v in (0, 1))
     different = states[0].held != states[1].held
-    return Story(tuple(lines), wrong=silent and different)
+    return Story(tuple(lines), silent and different, played)
 
 
 def _silence(reading: Reading) -> Story:
-    lines, states = _broadcast(complete(3), 2, 2, {}, reading)
-    return Story(tuple(lines), wrong=not any(states[v].alarms for v in (0, 1)))
+    lines, states, played = _broadcast(complete(3), 2, 2, {}, reading)
+    return Story(tuple(lines), not any(states[v].alarms for v in (0, 1)), played)
 
 
 def _p01(reading: Reading) -> Story:
     silent, equivocal = _silence(reading), _equivocation(reading)
     lines = ("a silent source:", *silent.lines, "a source that waits:", *equivocal.lines)
-    return Story(lines, wrong=silent.wrong and equivocal.wrong)
+    return Story(lines, silent.wrong and equivocal.wrong, equivocal.shown)
 
 
 def _p02(*, per_agent: bool) -> Story:
     """A star with hub 0; Byzantine leaf 1 forges the value before the true one arrives."""
     words = {(1, 1, 0): "forged"}
-    lines, states = _broadcast(star(4), 1, 2, words, Reading())
+    lines, states, played = _broadcast(star(4), 1, 2, words, Reading())
     honest = (0, 2, 3)
     bad = [v for v in honest if states[v].held.get((2, "m")) != "m" and not states[v].alarms]
     somebody = any(states[v].alarms for v in honest)
     if per_agent:
         lines.append(f"  printed claim, every agent holds 'm' or alarms: broken by agents {bad}")
-        return Story(tuple(lines), wrong=bool(bad))
+        return Story(tuple(lines), bool(bad), played)
     lines.append(f"  repaired claim, somebody honest alarms: {somebody}")
-    return Story(tuple(lines), wrong=not somebody)
+    return Story(tuple(lines), not somebody, played)
 
 
 def _agreement(
     graph: AgentGraph, alarmed: set[int], reading: Reading, lie: tuple[int, int, int] | None = None
-) -> tuple[list[str], Mapping[int, AgreementState]]:
+) -> tuple[list[str], Mapping[int, AgreementState], Played]:
     """An agreement; `lie` is (round, Byzantine agent, receiver) of a single false alarm."""
 
     def adversary(view: CausalView) -> Mapping[Edge, Message]:
@@ -96,14 +100,11 @@ def _agreement(
         liar = lie[1]
         return {(liar, u): (view.round, liar, u) == lie for u in graph.neighbours(liar)}
 
-    byzantine = frozenset() if lie is None else frozenset({lie[1]})
-    result = run_machine(
-        graph,
-        ValidationStateAgreement(graph, reading),
-        {v: v in alarmed for v in range(graph.agents)},
-        byzantine=byzantine,
-        adversary=adversary,
-    )
+    byzantine = frozenset[int]() if lie is None else frozenset({lie[1]})
+    machine = ValidationStateAgreement(graph, reading)
+    private = {v: v in alarmed for v in range(graph.agents)}
+    result = run_machine(graph, machine, private, byzantine=byzantine, adversary=adversary)
+    after = replay(graph, machine, private, result.rounds)[1:]
     lines = [f"{graph.agents} agents, {len(result.rounds)} rounds; alarmed at the start: {alarmed}"]
     if lie is not None:
         lines.append(f"  round {lie[0]}: Byzantine {lie[1]} says 'alarm' to {lie[2]} only")
@@ -111,49 +112,35 @@ def _agreement(
         lines.append(f"  round {spoken.number} says: {dict(spoken.said)}")
     ends = {v: state.alarmed for v, state in result.states.items() if v not in byzantine}
     lines.append(f"  alarmed at the end: {[v for v, alarm in ends.items() if alarm]}")
-    return lines, result.states
+    return lines, result.states, Played(graph, byzantine, result.rounds, after)
 
 
 def _p04(reading: Reading) -> Story:
-    lines, states = _agreement(complete(2), {0}, reading)
-    return Story(tuple(lines), wrong=not all(state.alarmed for state in states.values()))
+    lines, states, played = _agreement(complete(2), {0}, reading)
+    return Story(tuple(lines), not all(state.alarmed for state in states.values()), played)
 
 
 def _p05(enough: int) -> Story:
     """A cycle of five without Byzantine agent 0 is a path of four: longer than the diameter."""
     graph = cycle(5)
     never = (0, 0, 1)  # there is no round 0: agent 0 denies every alarm
-    lines, states = _agreement(graph, {1}, Reading(), never)
-    after = [state.alarmed for state in states.values()]
-    if enough < graph.agents - 1:
-        after = _alarmed_after(graph, enough)
-    alarmed = [v for v in (1, 2, 3, 4) if after[v]]
+    lines, _states, played = _agreement(graph, {1}, Reading(), never)
+    cut = attrs.evolve(played, rounds=played.rounds[:enough], after=played.after[:enough])
+    last = cut.after[-1]
+    alarmed = [v for v in (1, 2, 3, 4) if getattr(last[v], "alarmed", False)]
     line = f"  alarmed after {enough} rounds: {alarmed}"
-    return Story((lines[0], *lines[2:-1], line), wrong=len(alarmed) < 4)
-
-
-def _alarmed_after(graph: AgentGraph, rounds: int) -> list[bool]:
-    """What agents of the same agreement say in the round after: their states so far."""
-    result = run_machine(
-        graph,
-        ValidationStateAgreement(graph),
-        {v: v == 1 for v in range(graph.agents)},
-        byzantine=frozenset({0}),
-        adversary=lambda _view: {(0, u): False for u in graph.neighbours(0)},
-    )
-    return [bool(result.rounds[rounds].said[v]) for v in range(graph.agents)]
+    return Story((lines[0], *lines[2:-1], line), len(alarmed) < 4, cut)
 
 
 def _p26(*, unanimous: bool) -> Story:
     graph = path(4)
-    lines, states = _agreement(graph, set(), Reading(), lie=(3, 0, 1))
+    lines, states, played = _agreement(graph, set(), Reading(), lie=(3, 0, 1))
     alarmed = {v for v in (1, 2, 3) if states[v].alarmed}
     if unanimous:
-        return Story(
-            (*lines, "  the honest agents do not agree"), wrong=alarmed not in ({1, 2, 3}, set())
-        )
+        divided = alarmed not in ({1, 2, 3}, set())
+        return Story((*lines, "  the honest agents do not agree"), divided, played)
     ball = {v for v in (1, 2, 3) if graph.distance(1, v) <= 0}
-    return Story((*lines, f"  the ball of radius 0 around 1: {ball}"), wrong=alarmed != ball)
+    return Story((*lines, f"  the ball of radius 0 around 1: {ball}"), alarmed != ball, played)
 
 
 PRINTED, REPAIRED = Reading.without, Reading()

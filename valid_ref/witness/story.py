@@ -1,19 +1,32 @@
 """A witness: the smallest run in which the printed text goes wrong, beside the repaired one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import attrs
 
 from valid_ref.front import Run, run
+from valid_ref.graph import AgentGraph
+from valid_ref.machine import Round
 from valid_ref.scenario.scenario import Scenario
+
+
+@attrs.frozen(eq=False)
+class Played:
+    """A sub-protocol that was played alone: its rounds, and the states after each."""
+
+    graph: AgentGraph
+    byzantine: frozenset[int]
+    rounds: tuple[Round, ...]
+    after: tuple[Mapping[int, object], ...]
 
 
 @attrs.frozen
 class Story:
-    """What happened, line by line, and whether it is what must not happen."""
+    """What happened, line by line, whether it is what must not happen, and a run that shows it."""
 
     lines: tuple[str, ...]
     wrong: bool
+    shown: Run | Played | None = attrs.field(default=None, eq=False, repr=False)
 
 
 @attrs.frozen
@@ -34,7 +47,7 @@ def tell_run(finished: Run, *, wrong: bool, extra: tuple[str, ...] = ()) -> Stor
         alarms = execution.states[agent].memory.alarms
         said = f"{len(alarms)} alarms, first {alarms[0]}" if alarms else "no alarm"
         lines.append(f"  agent {agent}: {said}")
-    return Story((*lines, *extra), wrong)
+    return Story((*lines, *extra), wrong, finished)
 
 
 def honest_run(scenario: Scenario) -> Story:

@@ -42,6 +42,7 @@ def _p06(*, printed: bool) -> Story:
     scaled: list[float] = []
     notes: tuple[str, ...] = ()
     all_valid = True
+    shown = None
     for T in (50, 200, 800):
         finished = run(attrs.evolve(HIDDEN, rounds=T, without=without))
         models = final_models(finished.execution, finished.execution.honest_valid)
@@ -49,13 +50,15 @@ def _p06(*, printed: bool) -> Story:
         spread = float(sum(np.sum((m - np.mean(models, axis=0)) ** 2) for m in models))
         scaled.append(T * spread)
         notes = finished.prepared.notes
+        shown = finished if T == 200 else shown
         valid = list(finished.execution.honest_valid)
         lines.append(f"T = {T}: valid {valid}, T sum |x_v - mean|^2 = {T * spread:.1f}")
     promised = not any("no guarantee applies" in note for note in notes)
     lines += [note for note in notes if "no guarantee" in note]
     if promised:
         lines.append("Assumption 1 holds, so O(1/T) consensus is promised; it does not happen")
-    return Story(tuple(lines), wrong=promised and all_valid and scaled[-1] > 4 * scaled[0])
+    wrong = promised and all_valid and scaled[-1] > 4 * scaled[0]
+    return Story(tuple(lines), wrong, shown)
 
 
 def _p07(*, printed: bool) -> Story:
@@ -112,7 +115,7 @@ def _p09(*, printed: bool) -> Story:
     valid = finished.execution.honest_valid
     lines = (f"phases {phases}", f"{'lies in every commitment; ' if printed else ''}valid {valid}")
     dead = printed and len(valid) == 4 and "LocalValidate.commitments" in phases
-    return Story(lines, wrong=dead)
+    return Story(lines, dead, finished)
 
 
 def _p11(*, printed: bool) -> Story:

@@ -1,0 +1,94 @@
+"""The options by which commands name a scenario, and the scenario that they name."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import attrs
+import typer
+
+from valid_ref.adversary.catalogue import AttackPart
+from valid_ref.scenario import Scenario, load_scenario
+from valid_ref.scenario.parts import (
+    BoundsPart,
+    Check,
+    Family,
+    LossPart,
+    SchedulePart,
+    ThresholdsPart,
+    WeightsPart,
+)
+from valid_ref.scenario.shorthand import parse_integers, parse_part
+
+Graph = Annotated[str | None, typer.Option(help="paper, complete:5, path:4, ...")]
+Loss = Annotated[str | None, typer.Option(help="random-quadratic:dimension=5, random-ridge, ...")]
+Rounds = Annotated[int | None, typer.Option(min=1, help="Learning rounds T.")]
+Steps = Annotated[
+    str | None, typer.Option("--schedule", help="diminishing, constant:alpha=0.1,eta=0.1, ...")
+]
+Bounds = Annotated[str | None, typer.Option(help="derived, none, configured:model=9,gradient=9")]
+Weights = Annotated[str | None, typer.Option(help="polynomial:power=2, exponential:gamma=0.9")]
+Thresholds = Annotated[
+    str | None, typer.Option(help="calibrated, certificate:theta=0.05, configured:...")
+]
+Byzantine = Annotated[str | None, typer.Option(help="Byzantine agents: 3,4")]
+Attack = Annotated[str | None, typer.Option(help="equivocation, benign:fraction=0.5, ...")]
+Without = Annotated[str | None, typer.Option(help="Turn repairs off: P07,P14; all: as-printed")]
+Seed = Annotated[int | None, typer.Option(min=0, help="Seed of losses, batches, keys.")]
+EpsSuccess = Annotated[float | None, typer.Option(help="Tolerance of the outcome.")]
+
+
+@attrs.frozen
+class Chosen:
+    """What the options say; None where an option was not given."""
+
+    graph: str | None = None
+    loss: str | None = None
+    rounds: int | None = None
+    schedule: str | None = None
+    bounds: str | None = None
+    weights: str | None = None
+    thresholds: str | None = None
+    byzantine: str | None = None
+    attack: str | None = None
+    without: str | None = None
+    seed: int | None = None
+    eps_success: float | None = None
+
+
+def chosen_scenario(path: Path | None, chosen: Chosen) -> Scenario:
+    """The scenario of a file, or the default one, with the options put in."""
+    scenario = Scenario() if path is None else load_scenario(path)
+    changes: dict[str, Any] = {
+        "graph": None if chosen.graph is None else Family(chosen.graph),
+        "loss": _part(LossPart, chosen.loss, "--loss"),
+        "rounds": chosen.rounds,
+        "schedule": _part(SchedulePart, chosen.schedule, "--schedule"),
+        "bounds": _part(BoundsPart, chosen.bounds, "--bounds"),
+        "byzantine": None if chosen.byzantine is None else parse_integers(chosen.byzantine),
+        "attack": _part(AttackPart | None, chosen.attack, "--attack"),
+        "without": None if chosen.without is None else _errata(chosen.without),
+        "seed": chosen.seed,
+        "eps_success": chosen.eps_success,
+    }
+    if chosen.weights is not None or chosen.thresholds is not None:
+        first = scenario.checks[0] if scenario.checks else Check()
+        changes["checks"] = (
+            Check(
+                chosen.weights if chosen.weights is not None else first.name,
+                _part(WeightsPart, chosen.weights, "--weights") or first.weights,
+                _part(ThresholdsPart, chosen.thresholds, "--thresholds") or first.thresholds,
+            ),
+        )
+    return attrs.evolve(scenario, **{k: v for k, v in changes.items() if v is not None})
+
+
+def _part(kind: Any, text: str | None, path: str) -> Any:
+    return None if text is None else parse_part(kind, text, path)
+
+
+def _errata(text: str) -> tuple[str, ...]:
+    from valid_ref.reading import Reading
+
+    if text == "as-printed":
+        return Reading.switches()
+    return tuple(item.strip().upper() for item in text.split(",") if item.strip())

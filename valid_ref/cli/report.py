@@ -1,0 +1,165 @@
+"""`valid-ref report` and `valid-ref demo`: runs as one HTML page that needs nothing else."""
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from valid_ref.adversary.gossip import Equivocation
+from valid_ref.cli import options
+from valid_ref.cli.progress import progress_of
+from valid_ref.cli.summary import summary
+from valid_ref.errors import ValidRefError
+from valid_ref.explore.script import FORMAT as SCRIPT_FORMAT
+from valid_ref.explore.script import Script, replay_script
+from valid_ref.front import run as run_scenario
+from valid_ref.oracle import check, open_recording
+from valid_ref.report import View, render_page, view_of, watch_recording, watch_replay, watch_run
+from valid_ref.report.watched import Watched
+from valid_ref.scenario import Scenario
+from valid_ref.trace.load import load_specification
+
+Output = Annotated[Path, typer.Option("--output", "-o", help="The page to write.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")]
+
+
+class OutputError(ValidRefError):
+    """A file that cannot be written."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, clause="")
+
+    def __str__(self) -> str:
+        return self.message
+
+
+def report(
+    source: Annotated[
+        Path | None,
+        typer.Argument(help="A scenario, a recording (directory or zip), or a counterexample."),
+    ] = None,
+    graph: options.Graph = None,
+    loss: options.Loss = None,
+    rounds: options.Rounds = None,
+    schedule: options.Steps = None,
+    bounds: options.Bounds = None,
+    weights: options.Weights = None,
+    thresholds: options.Thresholds = None,
+    byzantine: options.Byzantine = None,
+    attack: options.Attack = None,
+    without: options.Without = None,
+    seed: options.Seed = None,
+    eps_success: options.EpsSuccess = None,
+    output: Output = Path("report.html"),
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the view as JSON instead of writing a page.")
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make a page of a run: network, messages, alarms, checks, curves, costs, outcome.
+
+    The page is one HTML file; open it in any browser, also without a network. A recording is
+    replayed by the oracle and its divergences are shown.
+
+    \b
+    Examples:
+      valid-ref report --graph complete:5 --byzantine 4 --attack equivocation -o run.html
+      valid-ref report scenario.json -o run.html
+      valid-ref report run.zip -o recording.html
+    """  # noqa: D301 - \b keeps the lines of the examples apart
+    chosen = options.Chosen(
+        graph, loss, rounds, schedule, bounds, weights, thresholds, byzantine, attack, without,
+        seed, eps_success,
+    )  # fmt: skip
+    watched = _watched(source, chosen, hidden=quiet or as_json)
+    title = f"A run of VALID: {watched.label if source is None else source.name}"
+    view = view_of(title, subtitle(watched), [watched], load_specification())
+    if as_json:
+        typer.echo(json.dumps(view.as_json()))
+        return
+    write_page(output, view, not quiet)
+
+
+def demo(
+    output: Output = Path("demo.html"),
+    rounds: Annotated[int, typer.Option(min=1, help="Learning rounds T.")] = 200,
+    quiet: Quiet = False,
+) -> None:
+    """Run Valid twice on the paper's graph, honest and attacked, and make a page of both.
+
+    \b
+    Examples:
+      valid-ref demo
+      valid-ref demo --rounds 50 -o demo.html
+    """  # noqa: D301 - \b keeps the lines of the examples apart
+    scenarios = {
+        "Everybody honest": Scenario(rounds=rounds),
+        "One agent cheats": Scenario(rounds=rounds, byzantine=(4,), attack=Equivocation()),
+    }
+    watched = []
+    for label, scenario in scenarios.items():
+        with progress_of(scenario, hidden=quiet) as watch:
+            finished = run_scenario(scenario, watch)
+        if not quiet:
+            typer.echo(f"{label}:")
+            summary(finished, Console(highlight=False))
+            typer.echo("")
+        watched.append(watch_run(finished, label))
+    view = view_of("VALID, twice", subtitle(watched[0]), watched, load_specification())
+    write_page(output, view, not quiet)
+
+
+def write_page(output: Path, view: View, told: bool) -> None:
+    """Write a page, and say where it is if this is to be told."""
+    text = render_page(view)
+    write_text(output, text)
+    if told:
+        typer.echo(f"{output} ({len(text.encode()) / 1000:.0f} kB): open it in a browser")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file, or refuse in one line."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror}") from None
+
+
+def _watched(source: Path | None, chosen: options.Chosen, *, hidden: bool) -> Watched:
+    """What a file holds; options go with scenarios only."""
+    label = "the default scenario" if source is None else source.stem
+    script = None if source is None else read_script(source)
+    recorded = source is not None and (source.is_dir() or zipfile.is_zipfile(source))
+    if (script or recorded) and chosen != options.Chosen():
+        raise typer.BadParameter("a recording or counterexample takes no options of a scenario")
+    if script is not None:
+        return watch_replay(replay_script(script), f"{label}: {script.broken} is broken")
+    if recorded and source is not None:
+        opened = open_recording(source)
+        return watch_recording(opened, check(opened), label)
+    scenario = options.chosen_scenario(source, chosen)
+    if source is None and chosen != options.Chosen():
+        kind = getattr(scenario.attack, "kind", None)
+        label = f"attack {kind}" if kind else "everybody honest"
+    with progress_of(scenario, hidden=hidden) as watch:
+        return watch_run(run_scenario(scenario, watch), label)
+
+
+def read_script(path: Path) -> Script | None:
+    """A counterexample of the explorer, if the file holds one."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    named = isinstance(data, dict) and data.get("format") == SCRIPT_FORMAT
+    return Script.from_json(data) if named else None
+
+
+def subtitle(watched: Watched) -> str:
+    """The network and the phases in a line."""
+    facts = dict(watched.facts)
+    rounds = f"{len(watched.rounds)} rounds"
+    return ", ".join([facts.get("network", ""), facts.get("model", ""), rounds]).replace(", ,", ",")

@@ -1,0 +1,126 @@
+// What happens in the round, and everything about the chosen agent.
+
+function roundCard(run) {
+  const title = el("h3", {});
+  const about = el("p", { class: "muted" });
+  const events = el("ul", { class: "events" });
+  function draw() {
+    const round = run.rounds[placeOf(run)];
+    const phase = phaseOf(run, round);
+    title.textContent = `${phase.title}, round ${round.number} of ${phase.rounds}`;
+    about.textContent = phase.about;
+    events.replaceChildren(...happenings(run, round).map(({ mark, kind, text }) =>
+      el("li", { class: kind }, el("span", { class: "mark", "aria-hidden": "true" }, mark), el("span", {}, text))));
+  }
+  listen(draw);
+  draw();
+  return el("section", { class: "card round-card" }, title, about, events);
+}
+
+function happenings(run, round) {
+  const found = cheaters(run, round).map(({ sender, words }) => {
+    const several = words.length > 1;
+    const told = words.slice(0, 6).map((word) => {
+      const message = run.messages[word.message];
+      return `${several ? `${message.word || word.letter} ` : ""}to ${word.receivers.join(", ")}`;
+    });
+    const more = words.length > 6 ? `, and ${words.length - 6} more` : "";
+    return several
+      ? { mark: "≠", kind: "cheat", text: `Agent ${sender} says ${words.length} different things: ${told.join("; ")}${more}` }
+      : { mark: "≠", kind: "cheat", text: `Agent ${sender} does not say what honest code would say` };
+  });
+  const reasons = new Map();
+  for (const alarm of run.alarms.filter((one) => one.index === round.index)) {
+    const key = `${alarm.reason}|${alarm.meaning}`;
+    if (!reasons.has(key)) reasons.set(key, new Set());
+    reasons.get(key).add(alarm.agent);
+  }
+  for (const [key, agents] of reasons) {
+    const [reason, meaning] = key.split("|");
+    const who = agents.size > 6 ? `${agents.size} agents` : `agent${agents.size > 1 ? "s" : ""} ${[...agents].join(", ")}`;
+    found.push({ mark: "!", kind: "alarm", text: `${who}: ${meaning} (${reason})` });
+  }
+  const quiet = run.agents.some((agent) => agent.role !== "honest") ? "Nothing unusual is said, and nobody raises an alarm." : "Everybody says what it should, and nobody raises an alarm.";
+  return found.length ? found : [{ mark: "✓", kind: "fine", text: quiet }];
+}
+
+function agentCard(run, number) {
+  const choose = el("select", { id: `agent-${number}`, onchange: (event) => select(number, Number(event.target.value)) },
+    run.agents.map((agent, v) => el("option", { value: v }, `Agent ${v}${agent.role === "byzantine" ? " (Byzantine)" : ""}`)));
+  const body = el("div", { class: "agent-body" });
+  function draw() {
+    const v = state.selected[number];
+    const round = run.rounds[placeOf(run)];
+    choose.value = String(v);
+    body.replaceChildren(...agentParts(run, round, v));
+  }
+  listen(draw);
+  draw();
+  return el("section", { class: "card agent-card" },
+    el("div", { class: "card-head" }, el("label", { for: `agent-${number}` }, "Selected agent"), choose), body);
+}
+
+function agentParts(run, round, v) {
+  const agent = run.agents[v];
+  const alarms = agent.role === "byzantine" ? [] : alarmsUntil(run, round.index, v);
+  const chips = [el("span", { class: `chip ${agent.role}` }, { honest: "honest", byzantine: "Byzantine", unknown: "role not recorded" }[agent.role])];
+  const total = alarms.reduce((sum, alarm) => sum + alarm.count, 0);
+  if (agent.role !== "byzantine") chips.push(total ? el("span", { class: "chip alarm" }, `! ${plural(total, "alarm")}`) : el("span", { class: "chip fine" }, "no alarm so far"));
+  if (agent.verdict) chips.push(el("span", { class: `chip ${agent.verdict === "valid" ? "fine" : "alarm"}` }, `ends ${agent.verdict}`));
+  const parts = [el("p", { class: "chips" }, chips)];
+  if (round.beliefs[v]) parts.push(row("Believes", round.beliefs[v]));
+  if (agent.end && placeOf(run) === run.rounds.length - 1) parts.push(row("Ends with", agent.end));
+  parts.push(...said(run, round, v), heard(run, round, v));
+  if (alarms.length) {
+    parts.push(el("h4", {}, "Its alarms so far"), el("ul", { class: "alarm-list" }, alarms.slice(0, 30).map((alarm) => alarmItem(run, alarm))));
+    if (alarms.length > 30) parts.push(el("p", { class: "muted" }, `and ${alarms.length - 30} more kinds of alarms`));
+  }
+  return parts;
+}
+
+function row(name, text) {
+  return el("p", { class: "row" }, el("b", {}, name), " ", text);
+}
+
+function said(run, round, v) {
+  const words = variants(run, round, v);
+  if (words.length === 1 && !words[0].altered) return [row("Says to all", run.messages[words[0].message].text)];
+  const list = words.map((word) => el("li", {},
+    el("span", { class: `tag${word.altered ? " altered" : ""}` }, words.length > 1 ? word.letter : "≠"),
+    ` to ${names(word.receivers)}: ${run.messages[word.message].text}`));
+  return [el("p", { class: "row" }, el("b", {}, words.length > 1 ? `Says ${words.length} different things` : "Says, in place of what honest code would")), el("ul", { class: "said" }, list)];
+}
+
+function heard(run, round, v) {
+  const rows = neighbours(run, v).map((sender) => {
+    const words = variants(run, round, sender);
+    const word = words.find((one) => one.receivers.includes(v));
+    const tag = words.length > 1 ? word.letter : word.altered ? "≠" : "=";
+    return el("tr", { class: word.altered ? "altered" : "" }, el("th", { scope: "row" }, `from ${sender}`),
+      el("td", {}, el("span", { class: `tag${word.altered ? " altered" : ""}`, title: word.altered ? "not what honest code says" : "what honest code says" }, tag)),
+      el("td", {}, run.messages[word.message].text));
+  });
+  return el("details", { class: "heard", open: rows.length <= 5 }, el("summary", {}, `Receives in this round (${rows.length})`),
+    el("table", {}, el("tbody", {}, rows)));
+}
+
+function alarmItem(run, alarm) {
+  const whom = alarm.sender != null ? ` from agent ${alarm.sender}` : "";
+  const about = alarm.about.length ? ` about ${alarm.about.join(", ")}${alarm.count > alarm.about.length ? ", .." : ""}` : "";
+  const times = alarm.count > 1 ? ` (${alarm.count} times)` : "";
+  return el("li", {}, el("code", {}, alarm.reason), `${whom}${times}: ${alarm.meaning}`,
+    el("span", { class: "muted" }, `${about}; round ${alarm.index + 1} `), clauseLink(alarm.clause));
+}
+
+function clauseLink(identifier) {
+  return el("a", { href: `#clause-${identifier}`, class: "clause-link", title: `Clause ${identifier} of the specification`,
+    onclick: (event) => { event.preventDefault(); openClause(identifier); } }, identifier);
+}
+
+function openClause(identifier) {
+  const clause = document.getElementById(`clause-${identifier}`);
+  if (!clause) return;
+  clause.open = true;
+  clause.querySelector("summary").focus();
+  clause.scrollIntoView({ block: "center" });
+}

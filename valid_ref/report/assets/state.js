@@ -1,0 +1,158 @@
+// The view, the position in it, and small helpers that every other file uses.
+
+const view = JSON.parse(document.getElementById("view").textContent);
+const MARKS = { yes: "✓", no: "✗", open: "?" };
+const SPEEDS = [1, 3, 8, 20, 60];
+const listeners = [];
+
+const state = {
+  position: 0,
+  active: 0,
+  playing: false,
+  speed: 8,
+  selected: view.runs.map((run) => firstCheat(run)),
+};
+
+// An element with attributes and children; text is always text, never markup.
+function el(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (value === true) node.setAttribute(name, "");
+    else if (value !== false && value != null) node.setAttribute(name, value);
+  }
+  node.append(...children.flat().filter((child) => child != null && child !== false));
+  return node;
+}
+
+function svg(tag, attributes = {}, ...children) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) if (value != null) node.setAttribute(name, value);
+  node.append(...children.flat().filter((child) => child != null));
+  return node;
+}
+
+// HTML from the specification: made by a Markdown renderer that lets no raw HTML through.
+function prose(html, attributes = {}) {
+  const node = el("div", { class: "prose", ...attributes });
+  node.innerHTML = html;
+  return node;
+}
+
+function firstCheat(run) {
+  const agent = run.agents.findIndex((one) => one.role === "byzantine");
+  return agent < 0 ? 0 : agent;
+}
+
+function plural(count, word) {
+  return `${count} ${word}${count === 1 ? "" : "s"}`;
+}
+
+function names(agents) {
+  return agents.length ? agents.join(", ") : "nobody";
+}
+
+// The kept round of a run at the common position; a shorter run stays at its last one.
+function placeOf(run) {
+  return Math.min(state.position, run.rounds.length - 1);
+}
+
+function shownRuns() {
+  return view.layout === "tabs" ? [view.runs[state.active]] : view.runs;
+}
+
+function lastPosition() {
+  return Math.max(0, ...shownRuns().map((run) => run.rounds.length - 1));
+}
+
+function neighbours(run, agent) {
+  return (run.adjacent ||= run.agents.map((_, v) =>
+    run.edges.filter(([a, b]) => a === v || b === v).map(([a, b]) => (a === v ? b : a)).sort((a, b) => a - b),
+  ))[agent];
+}
+
+// The message on a directed edge, as an index into the table.
+function messageOn(run, round, sender, receiver) {
+  const other = round.edges.find((edge) => edge.sender === sender && edge.receiver === receiver);
+  return other ? other.message : round.said[sender];
+}
+
+// The distinct messages of a sender: [{ message, letter, receivers, altered }], the commonest first.
+function variants(run, round, sender) {
+  const groups = new Map();
+  for (const receiver of neighbours(run, sender)) {
+    const message = messageOn(run, round, sender, receiver);
+    if (!groups.has(message)) groups.set(message, []);
+    groups.get(message).push(receiver);
+  }
+  return [...groups.entries()]
+    .sort((a, b) => b[1].length - a[1].length)
+    .map(([message, receivers], place) => ({
+      message,
+      receivers,
+      letter: String.fromCharCode(65 + (place % 26)),
+      altered: message !== round.said[sender],
+    }));
+}
+
+function cheaters(run, round) {
+  return [...new Set(round.edges.map((edge) => edge.sender))].map((sender) => ({
+    sender,
+    words: variants(run, round, sender),
+  }));
+}
+
+function alarmsUntil(run, index, agent) {
+  return run.alarms.filter((alarm) => alarm.index <= index && (agent == null || alarm.agent === agent));
+}
+
+function phaseOf(run, round) {
+  return run.phases[round.phase];
+}
+
+function roundName(run, round) {
+  const phase = phaseOf(run, round);
+  return `Round ${round.index + 1} of ${run.total_rounds}: ${phase.title}, ${round.number} of ${phase.rounds}`;
+}
+
+function listen(listener) {
+  listeners.push(listener);
+}
+
+function changed() {
+  for (const listener of listeners) listener();
+}
+
+function goTo(position) {
+  const next = Math.max(0, Math.min(lastPosition(), position));
+  if (next === state.position) return;
+  state.position = next;
+  changed();
+}
+
+function goToIndex(run, index) {
+  const place = run.rounds.findIndex((round) => round.index >= index);
+  goTo(place < 0 ? run.rounds.length - 1 : place);
+}
+
+function select(runNumber, agent) {
+  state.selected[runNumber] = agent;
+  changed();
+}
+
+// Positions at which something happens: somebody cheats for the first time in a phase, or an alarm.
+function events(run) {
+  return (run.events ||= (() => {
+    const found = new Set();
+    const cheated = new Set();
+    const alarmed = new Set(run.alarms.map((alarm) => alarm.index));
+    run.rounds.forEach((round, place) => {
+      if (round.edges.length && !cheated.has(round.phase)) {
+        cheated.add(round.phase);
+        found.add(place);
+      }
+      if (alarmed.has(round.index)) found.add(place);
+    });
+    return [...found].sort((a, b) => a - b);
+  })());
+}

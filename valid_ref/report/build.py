@@ -1,0 +1,133 @@
+"""From something watched to the view of it."""
+
+from collections.abc import Sequence
+
+import attrs
+
+from valid_ref._version import __version__
+from valid_ref.execution import Execution
+from valid_ref.front import Run
+from valid_ref.report.checks import checks_of
+from valid_ref.report.clauses import clause_views, erratum_parts, html_of
+from valid_ref.report.layout import kept_rounds, positions
+from valid_ref.report.messages import ENTRIES, Table
+from valid_ref.report.outcomes import of_story, outcome
+from valid_ref.report.rounds import alarms_of, phases_of, rounds_of
+from valid_ref.report.series import series_of
+from valid_ref.report.stories import STORIES
+from valid_ref.report.view import AgentView, CostView, RunView, StoryView, View
+from valid_ref.report.watched import Watched, watch_played, watch_run
+from valid_ref.trace.model import Erratum, Specification
+from valid_ref.witness.story import Played, Story
+
+MOST_CELLS = 8000
+"""Rounds times agents whose messages a page holds."""
+MOST_ROUNDS = 600
+MOST_POINTS = 1000
+"""Points of a curve."""
+MOST_CHECKED = 40
+"""Rows of the matrix of checks."""
+
+
+def view_of(
+    title: str, subtitle: str, watched: Sequence[Watched], specification: Specification
+) -> View:
+    """A page of one run, or of several under tabs."""
+    runs = tuple(run_view(one) for one in watched)
+    return View(
+        title, subtitle, "one" if len(runs) == 1 else "tabs", runs,
+        clause_views(specification, _clauses(runs)), version=__version__,
+    )  # fmt: skip
+
+
+def erratum_view(
+    erratum: Erratum, printed: Story, repaired: Story, specification: Specification
+) -> View:
+    """A page of an erratum: what was printed beside what was put in its place."""
+    words, parts = STORIES[erratum.identifier], erratum_parts(erratum.text)
+    story = StoryView(
+        erratum.identifier, erratum.title, erratum.severity,
+        words.setting, words.wrong, words.repair,
+        printed.lines, repaired.lines, printed.wrong, repaired.wrong,
+        html_of(parts.get("Printed", "")), html_of(parts.get("Wrong because", "")),
+        html_of(parts.get("Repair", "")),
+    )  # fmt: skip
+    runs = tuple(
+        run_view(_of_story(told, told.shown, label))
+        for told, label in ((printed, "As printed"), (repaired, "Repaired"))
+        if told.shown is not None
+    )
+    wanted = (*_clauses(runs), *erratum.clauses)
+    return View(
+        f"{erratum.identifier}: {erratum.title}", "An erratum of the paper, and its repair",
+        "beside" if len(runs) == 2 else "one", runs,
+        clause_views(specification, wanted), story, __version__,
+    )  # fmt: skip
+
+
+def _of_story(told: Story, shown: Run | Played, label: str) -> Watched:
+    if isinstance(shown, Played):
+        return watch_played(shown, label, outcome("wrong" if told.wrong else "right"))
+    watched = watch_run(shown, label)
+    return attrs.evolve(watched, outcome=of_story(shown, wrong=told.wrong))
+
+
+def run_view(watched: Watched) -> RunView:
+    """Everything that a page shows of one run; what it leaves out is said in `omitted`."""
+    n, total = watched.graph.agents, len(watched.rounds)
+    phases = phases_of(watched.rounds)
+    alarms = alarms_of(watched)
+    edges_of_phases = {i for p in phases for i in (p.first, p.first + p.rounds - 1)}
+    important = edges_of_phases | {alarm.index for alarm in alarms}
+    kept = kept_rounds(total, max(20, min(MOST_ROUNDS, MOST_CELLS // n)), important)
+    parameters = watched.parameters
+    table = Table(None if parameters is None else parameters.lattice.precision)
+    rounds = rounds_of(watched, kept, table)
+    series = series_of(watched, MOST_POINTS)
+    checks, omitted = checks_of(watched, MOST_CHECKED)
+    if len(kept) < total:
+        omitted = (f"the slider stops at {len(kept)} of {total} rounds", *omitted)
+    if series is not None and parameters is not None:
+        T = sum(phase.rounds for phase in phases if phase.name == "LearnModel")
+        if len(series.rounds) < T:
+            omitted = (*omitted, f"the curves have {len(series.rounds)} points of {T} rounds")
+        d = parameters.lattice.dimension
+        if d > ENTRIES:
+            omitted = (*omitted, f"of vectors the first {ENTRIES} of {d} entries are shown")
+    return RunView(
+        watched.label, watched.facts, _agents(watched), watched.graph.edges, phases,
+        tuple(table.views), rounds, total, alarms, series, checks, _costs(watched),
+        watched.outcome, watched.divergences, watched.notes, omitted,
+    )  # fmt: skip
+
+
+def _agents(watched: Watched) -> tuple[AgentView, ...]:
+    known, views = watched.byzantine, []
+    for agent, (x, y) in enumerate(positions(watched.graph)):
+        end = watched.ends[agent]
+        byzantine = known is not None and agent in known
+        role = "unknown" if known is None else "byzantine" if byzantine else "honest"
+        verdict, text = ("", "") if byzantine else (end.verdict, end.text)
+        views.append(AgentView(role, round(x, 4), round(y, 4), verdict, text))
+    return tuple(views)
+
+
+def _costs(watched: Watched) -> tuple[CostView, ...]:
+    """Counted off the record as VA-4 says."""
+    if watched.parameters is None:
+        return ()
+    execution = Execution(watched.parameters, watched.byzantine or frozenset(), watched.rounds, {})
+    return tuple(
+        CostView(
+            phase, costs[0].rounds, sum(c.messages for c in costs), sum(c.scalars for c in costs)
+        )
+        for phase, costs in execution.costs().items()
+    )
+
+
+def _clauses(runs: Sequence[RunView]) -> set[str]:
+    """The clauses that the runs mention."""
+    found = {alarm.clause for run in runs for alarm in run.alarms}
+    found |= {divergence.clause for run in runs for divergence in run.divergences}
+    found |= {s.clause for run in runs if run.series for s in run.series.statistics}
+    return found | {"VA-5"}

@@ -1,0 +1,149 @@
+"""The course of a run: distance to the optimum, consensus error, statistics against thresholds."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from valid_ref.lattice import FloatVector
+from valid_ref.machine import Round
+from valid_ref.protocols.global_validate import is_estimate, statistics
+from valid_ref.protocols.learn import PHASE as LEARNING
+from valid_ref.protocols.learn import LearningMessage
+from valid_ref.protocols.parameters import ValidParameters, Weighting
+from valid_ref.protocols.valid import ESTIMATES
+from valid_ref.report.view import SeriesView, StatisticView
+from valid_ref.report.watched import Watched
+
+Array = np.ndarray[Any, Any]
+
+SIGNIFICANT = 5
+"""Digits of the numbers in a view."""
+
+
+def series_of(watched: Watched, most_points: int) -> SeriesView | None:
+    """The course of learning, thinned to so many points; None where nothing is learned."""
+    parameters = watched.parameters
+    learning = [spoken for spoken in watched.rounds if spoken.phase == LEARNING]
+    if parameters is None or not learning:
+        return None
+    models = _vectors(learning, parameters, watched.honest, scaled=False)
+    goal, optimum = _goal(watched)
+    mean = np.nanmean(models, axis=1, keepdims=True)
+    consensus = np.nanmean(np.sum((models - mean) ** 2, axis=2), axis=1)
+    distances = None if optimum is None else np.sum((models - optimum) ** 2, axis=2)
+    step = max(1, math.ceil(len(learning) / most_points))
+    kept = sorted({*range(0, len(learning), step), len(learning) - 1})
+    return SeriesView(
+        rounds=tuple(learning[i].number for i in kept),
+        goal=goal,
+        distance=None if distances is None else numbers(np.nanmean(distances, axis=1)[kept]),
+        distances=None if distances is None else tuple(
+            numbers(distances[kept, place]) for place in range(len(watched.honest))
+        ),
+        consensus=numbers(consensus[kept]),
+        statistics=tuple(_statistics(watched, parameters, learning, kept)),
+    )  # fmt: skip
+
+
+def _goal(watched: Watched) -> tuple[str, FloatVector | None]:
+    """What the models are compared with; its name, and the point if the losses are known."""
+    if watched.problem is None:
+        return "the losses are not known", None
+    if watched.byzantine:
+        return "optimum of the honest agents", watched.problem.minimiser(watched.honest)
+    return "optimum", watched.problem.minimiser()
+
+
+def _vectors(
+    learning: Sequence[Round], parameters: ValidParameters, agents: Sequence[int], *, scaled: bool
+) -> Array:
+    """Models, or scaled gradients read as gradients, by round and agent; not a number if unsaid."""
+    lattice = parameters.lattice
+    unit = 2.0**lattice.precision.fraction_bits
+    found = np.full((len(learning), len(agents), lattice.dimension), np.nan)
+    for row, spoken in enumerate(learning):
+        for place, agent in enumerate(agents):
+            message = spoken.said.get(agent)
+            if scaled:
+                message = spoken.on_edge(agent, parameters.graph.neighbours(agent)[0])
+            if not isinstance(message, LearningMessage):
+                continue
+            vector = message.scaled_gradient if scaled else message.model
+            if vector.shape == (lattice.dimension,) and vector.dtype == np.int64:
+                whole = vector // lattice.schedule.A(spoken.number) if scaled else vector
+                found[row, place] = whole / unit
+    return found
+
+
+def _statistics(
+    watched: Watched, parameters: ValidParameters, learning: Sequence[Round], kept: list[int]
+) -> list[StatisticView]:
+    """Both statistics of every weighting: what they would be had the run stopped after t."""
+    n = parameters.graph.agents
+    gradients = np.nan_to_num(_vectors(learning, parameters, range(n), scaled=True))
+    lengths = np.linalg.norm(gradients, axis=2)
+    agreed = _agreed(watched, parameters)
+    views = []
+    for index, weighting in enumerate(parameters.weightings):
+        weights = _shares(weighting)[: len(learning)]
+        total = np.maximum(np.cumsum(weights), np.finfo(float).tiny)
+        scale = float(sum(weighting.weights) / weighting.total)
+        unit = float(weighting.total) * 2.0**parameters.lattice.precision.fraction_bits
+        sums = np.cumsum(weights[:, None] * gradients.sum(axis=1), axis=0) / total[:, None]
+        norms = np.cumsum(weights[:, None] * lengths, axis=0) / total[:, None]
+        final = None if agreed is None else statistics(parameters, index, agreed)
+        optimality = scale * np.linalg.norm(sums, axis=1) / n
+        heterogeneity = scale**2 * np.sum(norms**2, axis=1) / n
+        views += [
+            StatisticView(
+                f"optimality, weights {weighting.name}",
+                "length of the mean gradient estimate",
+                numbers(optimality[kept]),
+                None if final is None else number(math.sqrt(final[0]) / (n * unit)),
+                weighting.optimality / (n * unit),
+                "GV-5",
+            ),
+            StatisticView(
+                f"heterogeneity, weights {weighting.name}",
+                "mean squared length of the gradient estimates",
+                numbers(heterogeneity[kept]),
+                None if final is None else number(final[1] / (n * unit**2)),
+                weighting.heterogeneity / (n * unit**2),
+                "GV-6",
+            ),
+        ]
+    return views
+
+
+def _shares(weighting: Weighting) -> Array:
+    """The weights as numbers of at most 1; integers of any size are divided exactly first."""
+    largest = max(weighting.weights)
+    return np.array([weight / largest for weight in weighting.weights])
+
+
+def _agreed(watched: Watched, parameters: ValidParameters) -> list[tuple[int, ...]] | None:
+    """One estimate per agent, as the first honest agent holds them when the broadcast ends."""
+    last = [spoken for spoken in watched.rounds if spoken.phase == ESTIMATES]
+    if not last or not watched.honest:
+        return None
+    held = last[-1].said.get(watched.honest[0])
+    if not isinstance(held, Mapping):
+        return None
+    agreed = []
+    for agent in range(parameters.graph.agents):
+        reports = [held.get((v, agent)) for v in parameters.graph.neighbours(agent)]
+        sound = [r for r in reports if isinstance(r, tuple) and is_estimate(parameters, r)]
+        agreed += sound[:1]
+    return agreed if len(agreed) == parameters.graph.agents else None
+
+
+def numbers(values: Array) -> tuple[float | None, ...]:
+    """Rounded numbers; None for what is not finite."""
+    return tuple(number(float(value)) for value in values)
+
+
+def number(value: float) -> float | None:
+    """A number with few digits; None if it is not finite."""
+    return float(f"{value:.{SIGNIFICANT}g}") if math.isfinite(value) else None

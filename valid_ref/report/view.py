@@ -1,0 +1,249 @@
+"""The view: a versioned document with everything a report page shows of one or more runs.
+
+Every class here is plain data; `as_json` gives what the page reads. A message has an index into
+the table `messages`; two messages have the same index exactly if they are equal.
+"""
+
+from typing import Any
+
+import attrs
+
+from valid_ref.scenario.document import unstructure
+
+FORMAT = "valid-ref/view/1"
+
+
+@attrs.frozen
+class AgentView:
+    """Where an agent stands, what it is, and how it ended."""
+
+    role: str
+    x: float
+    y: float
+    verdict: str
+    end: str
+
+
+@attrs.frozen
+class PhaseView:
+    """A phase of the protocol: its rounds are `first` .. `first + rounds - 1`, from 0."""
+
+    name: str
+    title: str
+    about: str
+    first: int
+    rounds: int
+
+
+@attrs.frozen
+class MessageView:
+    """A message: a word for an edge (may be empty), and a sentence."""
+
+    word: str
+    text: str
+
+
+@attrs.frozen
+class EdgeWord:
+    """What went over one directed edge in place of what the sender says to all."""
+
+    sender: int
+    receiver: int
+    message: int
+
+
+@attrs.frozen
+class RoundView:
+    """One round: what each agent says to all, what was said on single edges, what each believes.
+
+    `index` is the number of the round in the whole run, from 0.
+    """
+
+    index: int
+    phase: int
+    number: int
+    said: tuple[int, ...]
+    edges: tuple[EdgeWord, ...]
+    beliefs: tuple[str, ...]
+
+
+@attrs.frozen
+class AlarmView:
+    """Alarms of one agent with one reason in one round; `count` of them, about these."""
+
+    agent: int
+    reason: str
+    meaning: str
+    clause: str
+    phase: str
+    round: int
+    index: int
+    sender: int | None
+    about: tuple[str, ...]
+    count: int
+
+
+@attrs.frozen
+class StatisticView:
+    """One statistic of GlobalValidate: its course, its final value as checked, its threshold."""
+
+    name: str
+    title: str
+    course: tuple[float | None, ...]
+    final: float | None
+    threshold: float
+    clause: str
+
+
+@attrs.frozen
+class SeriesView:
+    """The course of learning over these rounds; distances are absent where no loss is known."""
+
+    rounds: tuple[int, ...]
+    goal: str
+    distance: tuple[float | None, ...] | None
+    distances: tuple[tuple[float | None, ...], ...] | None
+    consensus: tuple[float | None, ...]
+    statistics: tuple[StatisticView, ...]
+
+
+@attrs.frozen
+class CheckCell:
+    """A failed check of the hashes of `agent` under the key of `owner`; by how many agents."""
+
+    agent: int
+    owner: int
+    failed: tuple[str, ...]
+    by: int
+
+
+@attrs.frozen
+class ReportCell:
+    """What `reporter` says about `agent`: a letter per distinct report, several if it differs."""
+
+    agent: int
+    reporter: int
+    letters: str
+
+
+@attrs.frozen
+class ChecksView:
+    """The checks of LocalValidate as matrices; `checkers` is how many agents made each check."""
+
+    agents: tuple[int, ...]
+    owners: tuple[int, ...]
+    checkers: int
+    failures: tuple[CheckCell, ...]
+    reports: tuple[ReportCell, ...]
+
+
+@attrs.frozen
+class CostView:
+    """What a phase cost."""
+
+    phase: str
+    rounds: int
+    messages: int
+    scalars: int
+
+
+@attrs.frozen
+class Evidence:
+    """One condition of an outcome, whether it holds ("yes", "no", "open"), and the figures."""
+
+    condition: str
+    holds: str
+    figures: str
+
+
+@attrs.frozen
+class OutcomeView:
+    """The outcome, its meaning, and the evidence; `tone` is "good", "bad" or "open"."""
+
+    outcome: str
+    tone: str
+    meaning: str
+    evidence: tuple[Evidence, ...]
+
+
+@attrs.frozen
+class DivergenceView:
+    """Where a recorded agent leaves the specification."""
+
+    agent: int
+    where: str
+    what: str
+    clause: str
+    agreed: str
+    expected: str
+    found: str
+
+
+@attrs.frozen
+class RunView:
+    """Everything the page shows of one run."""
+
+    label: str
+    facts: tuple[tuple[str, str], ...]
+    agents: tuple[AgentView, ...]
+    edges: tuple[tuple[int, int], ...]
+    phases: tuple[PhaseView, ...]
+    messages: tuple[MessageView, ...]
+    rounds: tuple[RoundView, ...]
+    total_rounds: int
+    alarms: tuple[AlarmView, ...]
+    series: SeriesView | None
+    checks: ChecksView | None
+    costs: tuple[CostView, ...]
+    outcome: OutcomeView
+    divergences: tuple[DivergenceView, ...] = ()
+    notes: tuple[str, ...] = ()
+    omitted: tuple[str, ...] = ()
+
+
+@attrs.frozen
+class StoryView:
+    """An erratum for people who have not read the paper; `*_html` are from the specification."""
+
+    erratum: str
+    title: str
+    severity: str
+    setting: str
+    wrong: str
+    repair: str
+    printed: tuple[str, ...]
+    repaired: tuple[str, ...]
+    printed_wrong: bool
+    repaired_wrong: bool
+    printed_html: str
+    because_html: str
+    repair_html: str
+
+
+@attrs.frozen
+class ClauseView:
+    """A clause of the specification, as HTML without scripts."""
+
+    identifier: str
+    kind: str
+    file: str
+    html: str
+
+
+@attrs.frozen
+class View:
+    """The document of a page; `layout` is "one", "tabs" or "beside"."""
+
+    title: str
+    subtitle: str
+    layout: str
+    runs: tuple[RunView, ...]
+    clauses: tuple[ClauseView, ...]
+    story: StoryView | None = None
+    version: str = ""
+    format: str = FORMAT
+
+    def as_json(self) -> dict[str, Any]:
+        """The document as plain JSON data."""
+        document: dict[str, Any] = unstructure(self)
+        return document
