@@ -30,21 +30,30 @@ def series_of(watched: Watched, most_points: int) -> SeriesView | None:
         return None
     models = _vectors(learning, parameters, watched.honest, scaled=False)
     goal, optimum = _goal(watched)
-    mean = np.nanmean(models, axis=1, keepdims=True)
-    consensus = np.nanmean(np.sum((models - mean) ** 2, axis=2), axis=1)
+    mean = mean_of_known(models)[:, np.newaxis]
+    consensus = mean_of_known(np.sum((models - mean) ** 2, axis=2))
     distances = None if optimum is None else np.sum((models - optimum) ** 2, axis=2)
     step = max(1, math.ceil(len(learning) / most_points))
     kept = sorted({*range(0, len(learning), step), len(learning) - 1})
     return SeriesView(
         rounds=tuple(learning[i].number for i in kept),
         goal=goal,
-        distance=None if distances is None else numbers(np.nanmean(distances, axis=1)[kept]),
+        distance=None if distances is None else numbers(mean_of_known(distances)[kept]),
         distances=None if distances is None else tuple(
             numbers(distances[kept, place]) for place in range(len(watched.honest))
         ),
         consensus=numbers(consensus[kept]),
         statistics=tuple(_statistics(watched, parameters, learning, kept)),
     )  # fmt: skip
+
+
+def mean_of_known(values: Array) -> Array:
+    """The mean over the agents (axis 1) that said something; not a number if nobody did."""
+    known = ~np.isnan(values)
+    counts = known.sum(axis=1)
+    sums = np.where(known, values, 0.0).sum(axis=1)
+    means: Array = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+    return means
 
 
 def _goal(watched: Watched) -> tuple[str, FloatVector | None]:

@@ -64,10 +64,10 @@ STORIES = MappingProxyType({
         "agents 0, 1, 4 and 5 are Byzantine. Nobody honest is a neighbour of agents 0 and 5: "
         "they are hidden. Every check rests on what neighbours report.",
         "Agent 1 always says +3 and agent 4 always says \u22123, and they pull the honest agents "
-        "apart for ever. To pass the checks agent 1 must show where its models come from, and it says: "
-        "from agent 0. What agent 0 said is reported by agent 1 alone, so it can be anything. "
-        "All checks pass, both honest agents end valid without an alarm, and yet they never "
-        "agree, however long they learn. The paper promises that they do.",
+        "apart for ever. To pass the checks agent 1 must show where its models come from, and "
+        "it says: from agent 0. What agent 0 said is reported by agent 1 alone, so it can be "
+        "anything. All checks pass, both honest agents end valid without an alarm, and yet they "
+        "never agree, however long they learn. The paper promises that they do.",
         "The network must give every Byzantine agent an honest neighbour. The protocol says the "
         "same words as before, but the promise is made only for such networks; for this one it "
         "states that no guarantee applies.",
@@ -93,7 +93,7 @@ STORIES = MappingProxyType({
         "As printed agents first publish hashes under their own keys, and only later the keys.",
         "Agent 0 publishes garbage in that first step, and nothing changes: nobody ever reads "
         "these hashes. The step costs as much as a useful one and protects against nothing.",
-        "The step is gone.",
+        "The step is gone; keys come first, and hashes under all of them follow.",
     ),
     "P11": PlainStory(
         "A hash under a key that nobody knows notices every change. Agent 0 is Byzantine and "

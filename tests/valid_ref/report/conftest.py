@@ -1,0 +1,93 @@
+"""A real browser, where there is one: Debian's chromium, driven by playwright."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from valid_ref.adversary.gossip import Equivocation
+from valid_ref.front import run
+from valid_ref.report import erratum_view, render_page, view_of, watch_run
+from valid_ref.scenario import Scenario, parts
+from valid_ref.trace.load import load_specification
+from valid_ref.witness.catalogue import WITNESSES
+
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+SMALL = Scenario(graph=parts.Family("complete:5"), rounds=12, loss=parts.RandomQuadratics(2))
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory) -> Iterator:
+    """One browser with a profile of its own; skipped where there is none."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        pytest.skip("no chromium: install the Debian package chromium")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=program, args=FLAGS, headless=True)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def pages(tmp_path_factory) -> Path:
+    """Pages of an honest and an attacked run, of both, and of two errata."""
+    home = tmp_path_factory.mktemp("pages")
+    specification = load_specification()
+    attacked = Scenario(
+        graph=SMALL.graph, rounds=12, loss=SMALL.loss, byzantine=(4,), attack=Equivocation()
+    )
+    watched = [watch_run(run(SMALL), "Honest"), watch_run(run(attacked), "Attacked")]
+    views = {
+        "both": view_of("Both", "two runs", watched, specification),
+        "attacked": view_of("Attacked", "one run", watched[1:], specification),
+    }
+    for erratum in ("P01", "P18"):
+        witness = WITNESSES[erratum]
+        views[erratum] = erratum_view(
+            specification.clauses[erratum], witness.printed(), witness.repaired(), specification
+        )
+    for name, view in views.items():
+        (home / f"{name}.html").write_text(render_page(view), encoding="utf-8")
+    return home
+
+
+class Opened:
+    """A page that was opened, with everything it complained about or asked for."""
+
+    def __init__(self, page) -> None:
+        self.page = page
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        page.on("console", lambda message: self.complaints.append(message.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("request", lambda request: self.requests.append(request.url))
+
+    def text(self, selector: str) -> str:
+        return self.page.inner_text(selector)
+
+
+@pytest.fixture
+def visit(chromium, pages) -> Iterator:
+    """Open a page by name; after the test it must not have complained or asked for anything."""
+    opened: list[Opened] = []
+
+    def visit(name: str, address: str = "", **options) -> Opened:
+        context = chromium.new_context(**({"viewport": {"width": 1280, "height": 900}} | options))
+        context.set_default_timeout(10_000)
+        one = Opened(context.new_page())
+        opened.append(one)
+        one.page.goto(f"file://{pages}/{name}.html{address}")
+        one.page.wait_for_selector("html[data-ready]")
+        return one
+
+    yield visit
+    for one in opened:
+        one.page.context.close()
+        assert one.complaints == []
+        assert [url for url in one.requests if not url.startswith("file:///")] == []
+        assert len(one.requests) == 1

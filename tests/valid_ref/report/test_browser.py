@@ -1,0 +1,148 @@
+"""The page in a real browser: rounds, keys, alarms, themes, small windows, no complaints."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+CONTRAST = (Path(__file__).parent / "contrast.js").read_text(encoding="utf-8")
+OVERFLOW = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+def test_the_slider_the_buttons_and_the_keys_move_the_round(visit) -> None:
+    opened = visit("attacked", "#round=1")
+    page = opened.page
+    rounds = int(page.get_attribute("#slider", "max"))
+    assert opened.text("#round-name").startswith("Round 1 of")
+    for key, expected in (
+        ("ArrowRight", "2"), ("ArrowRight", "3"), ("ArrowLeft", "2"), ("End", str(rounds + 1)),
+        ("Home", "1"), ("]", "13"), ("[", "1"),
+    ):  # fmt: skip
+        page.keyboard.press(key)
+        assert opened.text("#round-name b") == f"Round {expected}"
+    page.click("#forward")
+    assert opened.text("#round-name b") == "Round 2"
+    page.fill("#slider", "5")
+    assert opened.text("#round-name b") == "Round 6"
+    assert "Round 6 of" in opened.text("#announce")
+    assert "Round 6 of" in page.get_attribute("#slider", "aria-valuetext")
+
+
+def test_playing_goes_on_until_it_is_paused(visit) -> None:
+    opened = visit("attacked", "#round=1")
+    page = opened.page
+    page.select_option("#speed", "60")
+    page.focus("body")
+    page.keyboard.press("Space")
+    for _attempt in range(100):
+        if int(page.input_value("#slider")) > 3:
+            break
+        page.wait_for_timeout(50)
+    assert int(page.input_value("#slider")) > 3
+    assert page.get_attribute("#play", "aria-label") == "Pause (space)"
+    page.keyboard.press("Space")
+    assert page.get_attribute("#play", "aria-label") == "Play (space)"
+    stopped = page.input_value("#slider")
+    page.wait_for_timeout(120)
+    assert page.input_value("#slider") == stopped
+
+
+def test_equivocation_and_alarms_are_told_with_their_clause(visit) -> None:
+    opened = visit("attacked", "#round=1&agent=0")
+    page = opened.page
+    assert "Agent 4 says 2 different things" in opened.text(".round-card")
+    assert page.locator(".word-line.altered").count() >= 4
+    labels = set(page.locator(".word.altered text").all_text_contents())
+    assert labels == {"A", "B"}
+    page.keyboard.press("n")
+    page.keyboard.press("End")
+    assert page.locator(".node.alarmed").count() == 4
+    card = opened.text(".agent-card")
+    assert "INCONSISTENT_HASHES" in card
+    assert "ends invalid" in card
+    page.locator(".agent-card a.clause-link", has_text="LV-7").first.click()
+    assert "INCONSISTENT_HASHES" in opened.text("#clause-LV-7")
+    assert opened.page.evaluate("document.activeElement.closest('#clause-LV-7') !== null")
+
+
+def test_an_agent_is_chosen_by_mouse_by_keys_and_by_name(visit) -> None:
+    page = visit("attacked").page
+    page.locator(".node").nth(1).click()
+    assert page.input_value("#agent-0") == "1"
+    page.locator(".node").nth(1).focus()
+    page.keyboard.press("ArrowRight")
+    assert page.input_value("#agent-0") == "2"
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')").startswith("Agent 2")
+    page.select_option("#agent-0", "3")
+    assert page.locator(".node.chosen").get_attribute("aria-label").startswith("Agent 3, honest")
+    assert page.locator(".node[tabindex='0']").count() == 1
+
+
+def test_two_runs_are_under_tabs(visit) -> None:
+    opened = visit("both")
+    page = opened.page
+    assert page.locator("[role=tab][aria-selected=true]").inner_text() == "Honest"
+    assert "Outcome a" in opened.text("#run-0")
+    assert not page.locator("#run-1").is_visible()
+    page.focus("#tab-0")
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#run-1").is_visible()
+    assert "Outcome c" in opened.text("#run-1")
+    assert page.locator("#run-1 canvas").count() == 3
+
+
+def test_an_erratum_tells_its_story_beside_its_runs(visit) -> None:
+    opened = visit("P01")
+    story = opened.text("#story")
+    assert "What went wrong" in story
+    assert story.index("It goes wrong.") < story.index("Nothing goes wrong.")
+    left, right = (opened.page.locator(f"#run-{number}").bounding_box() for number in (0, 1))
+    assert left["y"] == right["y"]
+    assert left["x"] + left["width"] <= right["x"]
+    assert "holds 'a'" in opened.text("#run-0")
+    assert opened.page.locator("#run-1 .node.alarmed").count() == 2
+    counted = visit("P18")
+    assert "0.148" in counted.text("#story")
+    assert not counted.page.locator("#player").is_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_both_themes_are_legible_and_can_be_changed(visit, scheme: str) -> None:
+    for name in ("attacked", "P01"):
+        page = visit(name, color_scheme=scheme).page
+        dark = "document.body && getComputedStyle(document.body).backgroundColor"
+        before = page.evaluate(dark)
+        assert page.evaluate(CONTRAST) == []
+        page.click("#theme")
+        assert page.evaluate(dark) != before
+        assert page.evaluate(CONTRAST) == []
+
+
+def test_reduced_motion_is_respected(visit) -> None:
+    page = visit("attacked", reduced_motion="reduce").page
+    page.keyboard.press("End")
+    animated = "[...document.querySelectorAll('*')].filter((n) => n.getAnimations().length).length"
+    assert page.evaluate(animated) == 0
+    still = "getComputedStyle(document.querySelector('.word-line')).transitionDuration"
+    assert page.evaluate(still) in {"0s", ""}
+
+
+@pytest.mark.parametrize("width", [360, 1000, 1600])
+def test_nothing_is_wider_than_the_window(visit, width: int) -> None:
+    for name in ("attacked", "P01"):
+        page = visit(name, viewport={"width": width, "height": 800}).page
+        assert page.evaluate(OVERFLOW) <= 0
+
+
+def test_every_control_has_a_name(visit) -> None:
+    """What a screen reader meets: no button, field or picture without a name."""
+    page = visit("both").page
+    unnamed = """
+    () => [...document.querySelectorAll("button, select, input, a, [role=button], [role=img]")]
+      .filter((n) => !n.closest("[aria-hidden=true]"))
+      .filter((n) => !(n.getAttribute("aria-label") || n.textContent.trim() || n.labels?.length))
+      .map((n) => n.outerHTML.slice(0, 80))
+    """
+    assert page.evaluate(unnamed) == []
+    assert page.get_attribute("#announce", "aria-live") == "polite"
+    assert re.fullmatch(r"en", page.get_attribute("html", "lang"))
