@@ -17,7 +17,9 @@ def positions(graph: AgentGraph) -> tuple[Point, ...]:
     """
     n = graph.agents
     whole = graph.to_networkx()
-    if graph.edge_count == n * (n - 1) // 2 or all(graph.degree(v) == 2 for v in range(n)):
+    if (graph.edge_count == n * (n - 1) // 2 and n > 2) or all(
+        graph.degree(v) == 2 for v in range(n)
+    ):
         order = _around(graph)
         return tuple(_on_circle(order.index(v), n, (0.5, 0.5), 0.5) for v in range(n))
     if graph.edge_count == n - 1 and graph.max_degree <= 2:

@@ -34,11 +34,15 @@ def of_story(finished: Run, *, wrong: bool) -> OutcomeView:
     """A run that shows an erratum: whether it goes wrong, and its outcome as evidence."""
     found = of_run(finished)
     notes = [note for note in finished.prepared.notes if note.startswith("no guarantee applies")]
-    promised = Evidence("the protocol makes a promise for this network", _truth(not notes),
-                        notes[0] if notes else "")  # fmt: skip
-    ended = Evidence("the run has one of the outcomes a, b, c", _truth(found.outcome != "failed"),
-                     f"{found.outcome}: {found.meaning}")  # fmt: skip
-    return outcome("wrong" if wrong else "right", (promised, ended, *found.evidence))
+    if notes:
+        silent = Evidence("the protocol promises nothing for this network", "yes", notes[0])
+        holding = tuple(row for row in found.evidence if row.holds == "yes")
+        return outcome("wrong" if wrong else "right", (silent, *holding))
+    ended = Evidence(
+        "the run has one of the outcomes a, b, c", _truth(found.outcome != "failed"),
+        f"{found.outcome}: {found.meaning}",
+    )  # fmt: skip
+    return outcome("wrong" if wrong else "right", (ended, *found.evidence))
 
 
 def of_recording(verdict: Verdict, eps_success: float | None) -> OutcomeView:

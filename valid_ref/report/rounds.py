@@ -99,15 +99,28 @@ def alarms_of(watched: Watched) -> tuple[AlarmView, ...]:
     for (place, owner, *_rest), alarms in sorted(groups.items(), key=lambda item: item[0][:2]):
         first = alarms[0]
         meaning, clause = alarm_words(first.reason)
-        abouts = (
-            tuple(f"round {a.round}" for a in alarms) if first.reason in NORMS
-            else tuple(a.about for a in alarms if a.about is not None)
-        )  # fmt: skip
         views.append(AlarmView(
             int(str(owner)), first.reason, meaning, clause, first.phase, first.round,
-            int(str(place)), first.sender, abouts[:ABOUTS], len(alarms),
+            int(str(place)), first.sender, _about(alarms), len(alarms),
         ))  # fmt: skip
     return tuple(views)
+
+
+def _about(alarms: Sequence[AlarmLine]) -> str:
+    """What equal alarms are about, in words."""
+    first = alarms[0]
+    if first.reason in NORMS:
+        return f"in learning rounds {_listed([str(alarm.round) for alarm in alarms])}"
+    abouts = [alarm.about for alarm in alarms if alarm.about is not None]
+    if first.phase == LOCAL and abouts and "/" in abouts[0]:
+        owners = _listed([about.split("/")[1] for about in abouts])
+        return f"about agent {abouts[0].split('/')[0]}, under the keys of {owners}"
+    return f"about {_listed(abouts)}" if abouts else ""
+
+
+def _listed(items: Sequence[str]) -> str:
+    more = f" and {len(items) - ABOUTS} more" if len(items) > ABOUTS else ""
+    return ", ".join(items[:ABOUTS]) + more
 
 
 def _place(alarm: AlarmLine, places: Mapping[tuple[str, int], int], total: int) -> int:

@@ -69,7 +69,7 @@ class RoundView:
 
 @attrs.frozen
 class AlarmView:
-    """Alarms of one agent with one reason in one round; `count` of them, about these."""
+    """Alarms of one agent with one reason in one round; `count` of them, and what about."""
 
     agent: int
     reason: str
@@ -79,7 +79,7 @@ class AlarmView:
     round: int
     index: int
     sender: int | None
-    about: tuple[str, ...]
+    about: str
     count: int
 
 

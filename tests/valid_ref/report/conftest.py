@@ -46,6 +46,11 @@ def pages(tmp_path_factory) -> Path:
         "both": view_of("Both", "two runs", watched, specification),
         "attacked": view_of("Attacked", "one run", watched[1:], specification),
     }
+    crowd = Scenario(
+        rounds=2, loss=parts.RandomQuadratics(1), byzantine=(4,), attack=Equivocation()
+    )
+    crowded = watch_run(run(crowd), "A label that is rather long for the tab of a narrow window")
+    views["crowd"] = view_of("Crowd", "two runs", [crowded, watched[0]], specification)
     for erratum in ("P01", "P18"):
         witness = WITNESSES[erratum]
         views[erratum] = erratum_view(

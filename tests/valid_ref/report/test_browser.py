@@ -129,7 +129,7 @@ def test_reduced_motion_is_respected(visit) -> None:
 
 @pytest.mark.parametrize("width", [360, 1000, 1600])
 def test_nothing_is_wider_than_the_window(visit, width: int) -> None:
-    for name in ("attacked", "P01"):
+    for name in ("crowd", "P01"):
         page = visit(name, viewport={"width": width, "height": 800}).page
         assert page.evaluate(OVERFLOW) <= 0
 

@@ -106,7 +106,7 @@ function heard(run, round, v) {
 
 function alarmItem(run, alarm) {
   const whom = alarm.sender != null ? ` from agent ${alarm.sender}` : "";
-  const about = alarm.about.length ? ` about ${alarm.about.join(", ")}${alarm.count > alarm.about.length ? ", .." : ""}` : "";
+  const about = alarm.about ? ` ${alarm.about}` : "";
   const times = alarm.count > 1 ? ` (${alarm.count} times)` : "";
   return el("li", {}, el("code", {}, alarm.reason), `${whom}${times}: ${alarm.meaning}`,
     el("span", { class: "muted" }, `${about}; round ${alarm.index + 1} `), clauseLink(alarm.clause));

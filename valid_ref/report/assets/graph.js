@@ -46,7 +46,7 @@ function graphPart(run, number) {
 }
 
 function placed(run, radius) {
-  const margin = radius + 44;
+  const margin = radius + 40;
   const xs = run.agents.map((agent) => agent.x);
   const ys = run.agents.map((agent) => agent.y);
   const spanX = Math.max(...xs) - Math.min(...xs);
@@ -98,12 +98,14 @@ function caption(run, round, v, point, radius) {
   const learning = phaseOf(run, round).name === "LearnModel" && run.agents[v].role !== "byzantine" && word;
   const text = round.beliefs[v] || (learning ? `model ${word}` : "");
   if (!text || text.length > 24) return [];
-  return [svg("text", { class: "belief", "text-anchor": "middle", x: point.x, y: point.y + radius + 26 }, text)];
+  const middle = (Math.min(...run.agents.map((agent) => agent.y)) + Math.max(...run.agents.map((agent) => agent.y))) / 2;
+  const y = run.agents[v].y < middle ? point.y - radius - 14 : point.y + radius + 26;
+  return [svg("text", { class: "belief", "text-anchor": "middle", x: point.x, y }, text)];
 }
 
 function dress(run, figure, v, { chosen, alarmed, fresh, round }) {
   const agent = run.agents[v];
-  const alarm = agent.role !== "byzantine" && alarmed.has(v);
+  const alarm = agent.role !== "byzantine" && (alarmed.has(v) || round.beliefs[v] === "alarmed");
   figure.classList.toggle("chosen", v === chosen);
   figure.classList.toggle("alarmed", alarm);
   figure.classList.toggle("fresh", fresh.has(v));
@@ -149,7 +151,7 @@ function arrow(run, number, { group, sender, receiver, points, radius, sparse, m
   }, svg("title", {}, `${sender} to ${receiver}: ${message.text}`)));
   const text = label(run, round, group, sender);
   if (!text || (!group.altered && (!sparse || message.word === "nothing new"))) return;
-  const at = sparse ? 0.5 : 0.62;
+  const at = sparse ? 0.36 : 0.62;
   const x = (1 - at) ** 2 * start.x + 2 * at * (1 - at) * middle.x + at ** 2 * end.x;
   const y = (1 - at) ** 2 * start.y + 2 * at * (1 - at) * middle.y + at ** 2 * end.y;
   const wide = 14 + text.length * 10.4;
