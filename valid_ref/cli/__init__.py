@@ -23,6 +23,7 @@ from valid_ref.errors import ValidRefError
 app = typer.Typer(
     name="valid-ref",
     help="The reference implementation of VALID: run it, check it, find the clause behind a line.",
+    epilog="Exit status of every command: 0 done, 1 a check failed, 2 bad input, 130 interrupted.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )

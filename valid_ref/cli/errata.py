@@ -28,6 +28,9 @@ def errata(
         Path | None, typer.Option(help="Write a page: what was printed beside the repair.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Only whether the witness shows it.")
+    ] = False,
 ) -> None:
     """List the errata, or explain one and replay its witness: printed first, then repaired.
 
@@ -49,7 +52,7 @@ def errata(
     found = look_up(trace, identifier).subject
     if not isinstance(found, Row) or not isinstance(found.clause, Erratum):
         raise ErratumError(f"{identifier} is not an erratum", clause="VA-7")
-    _explain(found.clause, trace.specification, report, as_json=as_json)
+    _explain(found.clause, trace.specification, report, as_json=as_json, quiet=quiet)
 
 
 def _list(found: list[Erratum], *, as_json: bool) -> None:
@@ -73,7 +76,12 @@ def _list(found: list[Erratum], *, as_json: bool) -> None:
 
 
 def _explain(
-    erratum: Erratum, specification: Specification, report: Path | None, *, as_json: bool
+    erratum: Erratum,
+    specification: Specification,
+    report: Path | None,
+    *,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     witness = WITNESSES.get(erratum.identifier)
     if witness is None and report is not None:
@@ -84,7 +92,9 @@ def _explain(
         )
     stories = None if witness is None else (witness.printed(), witness.repaired())
     shown = stories is None or (stories[0].wrong and not stories[1].wrong)
-    if as_json:
+    if quiet and not as_json:
+        typer.echo("shown" if shown else "not shown")
+    elif as_json:
         document = {
             "id": erratum.identifier,
             "title": erratum.title,
@@ -106,7 +116,7 @@ def _explain(
             typer.echo("\nRepaired:")
             _tell(stories[1], "it goes wrong", "nothing goes wrong")
     if report is not None and stories is not None:
-        write_page(report, erratum_view(erratum, *stories, specification), not as_json)
+        write_page(report, erratum_view(erratum, *stories, specification), not (as_json or quiet))
     raise typer.Exit(0 if shown else 1)
 
 

@@ -53,6 +53,9 @@ def explore(
     ] = True,
     jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = os.cpu_count() or 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print the number of violations only.")
+    ] = False,
     resume: Annotated[
         Path | None, typer.Option(help="State file: written on the way, continued if there.")
     ] = None,
@@ -68,11 +71,14 @@ def explore(
 ) -> None:
     """Try all graphs, Byzantine sets, sources and strategies, and count what is violated.
 
-    The exit status is 1 if a property other than V5, the printed claim that is false, is violated.
+    Exit status 1 if a property is violated other than V5, the printed claim that is false.
 
-    Examples: valid-ref explore --max-agents 6; valid-ref explore --reading as-printed;
-    valid-ref explore --protocol agreement --agreement-rounds diameter --max-agents 6
-    """
+    \b
+    Examples:
+      valid-ref explore --max-agents 6
+      valid-ref explore --reading as-printed --quiet
+      valid-ref explore --protocol agreement --agreement-rounds diameter
+    """  # noqa: D301 - \b keeps the lines of the examples apart
     from valid_ref.explore import Explored, Settings
     from valid_ref.explore import explore as explore_all
     from valid_ref.explore.settings import parse_alphabet
@@ -89,7 +95,7 @@ def explore(
     )
     start, spent = time.perf_counter(), _processor_seconds()
     try:
-        with _progress() as watch:
+        with _progress(hidden=quiet) as watch:
             found = explore_all(settings, jobs=jobs, state_file=resume, watch=watch)
     except KeyboardInterrupt:
         again = f"; continue with --resume {resume}" if resume else "; nothing was kept (--resume)"
@@ -111,7 +117,11 @@ def explore(
 
         machine = {"python": platform.python_version(), "machine": platform.machine()}
         enter(record, found, measured | machine)
-    typer.echo(json.dumps(document) if as_json else _report(found, measured, stories))
+    if quiet and not as_json:
+        tallies = [tally for kinds in found.tallies.values() for tally in kinds.values()]
+        typer.echo(sum(tally.violations for tally in tallies))
+    else:
+        typer.echo(json.dumps(document) if as_json else _report(found, measured, stories))
     if found.broken:
         raise typer.Exit(1)
 
@@ -159,13 +169,15 @@ def _processor_seconds() -> float:
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
+def _progress(*, hidden: bool) -> Iterator[Callable[[int, int], None]]:
     """A bar on the terminal; nothing where there is none."""
     from rich.console import Console
     from rich.progress import Progress
 
     console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+    with Progress(
+        console=console, transient=True, disable=hidden or not console.is_terminal
+    ) as progress:
         task = progress.add_task("exploring", total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
 

@@ -23,11 +23,16 @@ def learn(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the losses.")] = 0,
     every: Annotated[int, typer.Option(min=1, help="Print every so many rounds.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print the last distance only.")
+    ] = False,
 ) -> None:
     """Run LearnModel and print each round's distance to the optimum.
 
-    Example: valid-ref learn --graph torus:3x4 --rounds 500 --every 50
-    """
+    \b
+    Example:
+      valid-ref learn --graph torus:3x4 --rounds 500 --every 50
+    """  # noqa: D301 - \b keeps the lines of the examples apart
     network = parse_family(graph)
     problem = random_quadratics(network.agents, dimension, seed)
     a, t0, e0 = diminishing_constants(Diminishing(), network, problem)
@@ -54,6 +59,9 @@ def learn(
     alarms = [str(raised) for state in result.states.values() for raised in state.alarms]
     if as_json:
         typer.echo(json.dumps({"rounds": rows, "alarms": alarms}))
+        return
+    if quiet:
+        typer.echo(f"{rows[-1]['distance']:.3e}")
         return
     typer.echo(
         f"LearnModel: {network.agents} agents, {network.edge_count} edges, d = {dimension}, "

@@ -44,31 +44,39 @@ def prove(
         bool, typer.Option("--record", help="Write the manifest and spec/proofs.md anew.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print one line on each proof only.")
+    ] = False,
 ) -> None:
     """Check every step of every lemma and theorem; fail if one that must hold does not.
 
-    Examples: valid-ref prove; valid-ref prove perturbation --details; valid-ref prove --deep
-    """
+    \b
+    Examples:
+      valid-ref prove
+      valid-ref prove perturbation --details
+      valid-ref prove --deep --jobs 4
+    """  # noqa: D301 - \b keeps the lines of the examples apart
     registry, runner = _proofs("registry"), _proofs("runner")
     _proofs("engines")  # sympy and z3, or a helpful refusal
     proofs = registry.select(name)
     steps = registry.steps_of(proofs, deep)
     outcomes = []
-    if not as_json:
+    if not as_json and not quiet:
         left = "" if deep else ", deep ones left out"
         typer.echo(f"{len(steps)} steps of {len(proofs)} proofs{left}")
         typer.echo(f"{'step':<48}  {'method':<14}  {'result':<8}  seconds")
     for number, outcome in enumerate(runner.run(steps, jobs), start=1):
         outcomes.append(outcome)
-        if not as_json:
+        if not as_json and (not quiet or not outcome.as_expected):
             typer.echo(_line(number, len(steps), outcome, details))
     wrong = [outcome for outcome in outcomes if not outcome.as_expected]
     if as_json:
         typer.echo(json.dumps(_document(proofs, outcomes, registry, runner), indent=1))
     else:
         for line in _verdicts(proofs, outcomes, runner):
-            typer.echo(line)
-        if name is None:
+            if line or not quiet:
+                typer.echo(line)
+        if name is None and not quiet:
             for line in _theorems():
                 typer.echo(line)
     if record:

@@ -61,12 +61,12 @@ def report(
 ) -> None:
     """Make a page of a run: network, messages, alarms, checks, curves, costs, outcome.
 
-    The page is one HTML file; open it in any browser, also without a network. A recording is
-    replayed by the oracle and its divergences are shown.
+    The page is one HTML file that needs no network; open it in any browser.
+    A recording is replayed by the oracle, and its divergences are shown.
 
     \b
     Examples:
-      valid-ref report --graph complete:5 --byzantine 4 --attack equivocation -o run.html
+      valid-ref report --byzantine 4 --attack equivocation -o run.html
       valid-ref report scenario.json -o run.html
       valid-ref report run.zip -o recording.html
     """  # noqa: D301 - \b keeps the lines of the examples apart

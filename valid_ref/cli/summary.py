@@ -23,7 +23,7 @@ def summary(finished: Run, console: Console) -> None:
     console.print(
         f"Valid: {graph.agents} agents, {graph.edge_count} edges, d = {lattice.dimension}, "
         f"T = {lattice.schedule.rounds}, p = {parameters.field.prime}, "
-        f"{len(execution.rounds)} rounds in all"
+        f"{len(execution.rounds)} rounds"
     )
     if parameters.reading.turned_off:
         console.print(f"repairs turned off: {', '.join(parameters.reading.turned_off)}")

@@ -38,8 +38,7 @@ def trace(
 ) -> None:
     """Print the matrix of clauses, or one clause with everything tied to it.
 
-    In an installed package there are no tests: ties to code and proofs are shown, --check and
-    --write need a checkout.
+    An installed package has no tests: --check and --write need a checkout.
 
     \b
     Examples:
