@@ -1,0 +1,137 @@
+"""Links lead somewhere, and every command and program of the README and the guides works."""
+
+import contextlib
+import functools
+import io
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.documents import ROOT, Block, Command, anchors, blocks, commands, links, markdown_files
+from valid_ref.cli import app
+from valid_ref.errors import ValidRefError
+
+GUIDES = sorted((ROOT / "spec" / "guides").glob("*.md"))
+KNOWN = {command.name or command.callback.__name__ for command in app.registered_commands}
+LATER = {"conform", "vectors"}
+"""Commands that a guide may name before they exist; where they exist they are run."""
+REDUCED = (
+    (r"--max-agents \d", "--max-agents 3"),
+    (r"^valid-ref explore", "valid-ref explore --jobs 1"),
+    (r"^valid-ref explore(?!.*--max-agents)", "valid-ref explore --max-agents 3"),
+    (r"^valid-ref prove", "valid-ref prove --jobs 1"),
+    (r"^valid-ref prove --jobs 1$", "valid-ref prove mixing --jobs 1"),
+    (r"errata P06$", "errata P04"),
+    (r"^valid-ref (run|demo|report)(?!.*\.(json|zip))", r"valid-ref \1 --rounds 5"),
+    (r"^valid-ref (run|report)(?!.*(--graph|\.json|\.zip))", r"valid-ref \1 --graph path:5"),
+    (r" \.\.\.$", ""),
+)
+"""The README names long commands; a test runs the same in a small form."""
+
+
+def invoke(words: tuple[str, ...]) -> tuple[int, str]:
+    """A `valid-ref` command: its exit status and everything that it prints."""
+    result = CliRunner().invoke(app, list(words[1:]))
+    if isinstance(result.exception, ValidRefError):
+        return 2, str(result.exception)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.output
+
+
+@pytest.mark.parametrize("path", markdown_files(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_link_leads_to_a_file_and_an_anchor(path: Path) -> None:
+    wrong = []
+    for line, target in links(path.read_text(encoding="utf-8")):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _hash, anchor = target.partition("#")
+        file = path if not name else (path.parent / name)
+        if not file.exists():
+            wrong.append(f"{path.name}:{line}: there is no {target}")
+        elif anchor and anchor not in anchors(file.read_text(encoding="utf-8")):
+            wrong.append(f"{path.name}:{line}: no anchor {target}")
+    assert wrong == []
+
+
+def test_a_link_that_leads_nowhere_is_found() -> None:
+    text = "[a](x.md#b) `[c](d)`\n```\n[e](f)\n```\n![g](h.png)"
+    assert list(links(text)) == [(1, "x.md#b"), (5, "h.png")]
+    assert anchors('# A b: c\n<a id="q"></a>\n# A b: c') == {"a-b-c", "a-b-c-1", "q"}
+
+
+@pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.stem)
+def test_every_command_of_a_guide_does_what_it_says(path: Path, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {"__name__": "guide"}
+    for block in blocks(path.read_text(encoding="utf-8")):
+        kind, _space, rest = block.info.partition(" ")
+        assert kind in {"console", "python"}, f"{path.name}:{block.line}: {block.info}"
+        if rest:
+            assert re.match(r"skip: \S+", rest), f"{path.name}:{block.line}: say why it is skipped"
+        elif kind == "python":
+            source = "\n" * block.line + "\n".join(block.lines)
+            with contextlib.redirect_stdout(io.StringIO()):
+                exec(compile(source, str(path), "exec"), namespace)
+        else:
+            for command in commands(block):
+                _run(path, command)
+
+
+def _run(path: Path, command: Command) -> None:
+    where = f"{path.name}:{command.line}: {shlex.join(command.words)}"
+    assert command.words[0] == "valid-ref", where
+    if command.words[1] in LATER - KNOWN:
+        return
+    status, output = invoke(command.words)
+    assert status == command.status, f"{where}\n{output}"
+    for part in command.output:
+        assert part in output, f"{where}: {part!r} is not in\n{output}"
+
+
+def test_a_console_block_is_read_as_commands_with_output() -> None:
+    block = Block("console", ("$ a 'b c'  # exit status 1", "x", "$ d"), 10)
+    assert list(commands(block)) == [
+        Command(("a", "b c"), 1, ("x",), 11), Command(("d",), 0, (), 13),
+    ]  # fmt: skip
+
+
+def readme_commands() -> list[str]:
+    """The lines of the README's blocks that are commands, without their comments."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    lines = [line for block in blocks(text) if not block.info for line in block.lines]
+    return [line.partition("  #")[0].strip().removeprefix("$ ") for line in lines if line.strip()]
+
+
+def test_every_command_of_the_readme_works(tmp_path, monkeypatch) -> None:
+    """In order, in one directory; status 2 means that a command was not understood."""
+    monkeypatch.chdir(tmp_path)
+    assert invoke(("valid-ref", "run", "--graph", "path:3", "--rounds", "2", "--save",
+                   "scenario.json", "--quiet"))[0] in {0, 1}  # fmt: skip
+    for name in ("a.zip", "b.zip"):
+        assert invoke(("valid-ref", "record", "scenario.json", "-o", name))[0] == 0
+    ran = 0
+    for line in readme_commands():
+        if line.startswith("make "):
+            target = line.split()[1]
+            assert f"\n{target}:" in (ROOT / "Makefile").read_text(encoding="utf-8"), line
+        if not line.startswith("valid-ref ") or shlex.split(line)[1] in LATER - KNOWN:
+            continue
+        small = functools.reduce(lambda text, rule: re.sub(*rule, text), REDUCED, line)
+        status, output = invoke(tuple(shlex.split(small)))
+        assert status in {0, 1}, f"{small}\n{output}"
+        ran += 1
+    assert ran >= 15
+
+
+def test_the_programs_of_the_readme_run() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    programs = [block for block in blocks(text) if block.info == "python"]
+    assert programs
+    for block in programs:
+        source = "\n".join(block.lines).replace("rounds=100", "rounds=5")
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(source, "README.md", "exec"), {})
