@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import valid_ref.trace
-from valid_ref.trace import NoProjectError, find_root
+from valid_ref.trace import NoProjectError, find_root, load
+from valid_ref.trace.root import is_installed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -50,3 +51,33 @@ def test_the_error_says_what_to_do(project: Build) -> None:
     with pytest.raises(NoProjectError, match="run this inside a checkout of valid-ref") as caught:
         find_root(root, above_package=root / "nowhere")
     assert str(root.resolve()) in str(caught.value)
+
+
+INSTALLED = {
+    "valid_ref/_spec/README.md": "# Spec",
+    "valid_ref/_spec/local.md": '<a id="lv-1"></a>**LV-1** *rule.* Something.',
+    "valid_ref/_spec/not-yet.txt": "LV-1 check",
+    "valid_ref/a.py": '"""Module.\n\nImplements: LV-1.\n"""',
+    "tests/test_of_others.py": "import pytest\n\n@pytest.mark.checks(nonsense)\ndef test_x(): ...\n",
+}
+"""Beside an installed package lie files of others."""
+
+
+def test_an_installed_package_carries_its_specification(project: Build) -> None:
+    root = project({**INSTALLED, "elsewhere/x.txt": ""})
+    assert find_root(root / "elsewhere", above_package=root) == root
+    assert is_installed(root)
+    loaded = load(root)
+    assert loaded.installed
+    row = loaded.rows["LV-1"]
+    assert row.clause.file == "spec/local.md"
+    assert [marker.file for marker in row.implemented] == ["valid_ref/a.py"]
+    assert row.tested == ()
+    assert [entry.identifier for entry in loaded.not_yet] == ["LV-1"]
+
+
+def test_a_checkout_is_no_installed_package(project: Build) -> None:
+    root = project({**FILES, **INSTALLED, "tests/test_of_others.py": ""})
+    assert find_root(root) == root.resolve()
+    assert not is_installed(root)
+    assert not load(root).installed
