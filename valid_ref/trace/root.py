@@ -19,7 +19,7 @@ def find_root(start: Path, above_package: Path = _ABOVE_PACKAGE) -> Path:
     for directory in (start, *start.parents, above_package):
         if (directory / "spec" / "README.md").is_file() and (directory / "valid_ref").is_dir():
             return directory
-    if (spec_directory(above_package) / "README.md").is_file():
+    if is_installed(above_package):
         return above_package
     raise NoProjectError(
         f"neither {start} nor a directory above it holds spec/README.md and valid_ref/, "
@@ -29,7 +29,8 @@ def find_root(start: Path, above_package: Path = _ABOVE_PACKAGE) -> Path:
 
 def is_installed(root: Path) -> bool:
     """Whether a root is that of an installed package, which has no tests, and not a checkout."""
-    return not (root / "spec" / "README.md").is_file()
+    carried = root / "valid_ref" / "_spec" / "README.md"
+    return carried.is_file() and not (root / "spec" / "README.md").is_file()
 
 
 def spec_directory(root: Path) -> Path:

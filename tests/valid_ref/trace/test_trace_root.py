@@ -58,7 +58,7 @@ INSTALLED = {
     "valid_ref/_spec/local.md": '<a id="lv-1"></a>**LV-1** *rule.* Something.',
     "valid_ref/_spec/not-yet.txt": "LV-1 check",
     "valid_ref/a.py": '"""Module.\n\nImplements: LV-1.\n"""',
-    "tests/test_of_others.py": "import pytest\n\n@pytest.mark.checks(nonsense)\ndef test_x(): ...\n",
+    "tests/test_of_others.py": "import pytest\n\npytestmark = pytest.mark.checks(nonsense)\n",
 }
 """Beside an installed package lie files of others."""
 
