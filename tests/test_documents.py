@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from tests.documents import ROOT, Block, Command, anchors, blocks, commands, links, markdown_files
@@ -66,13 +67,27 @@ def test_a_link_that_leads_nowhere_is_found() -> None:
 @pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.stem)
 def test_every_command_of_a_guide_does_what_it_says(path: Path, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
+    _follow(path, deep=False)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.stem)
+def test_the_long_commands_of_a_guide_do_what_they_say(path: Path, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    _follow(path, deep=True)
+
+
+def _follow(path: Path, *, deep: bool) -> None:
+    """Run the blocks of a guide in order; those marked deep only if asked."""
     namespace: dict[str, object] = {"__name__": "guide"}
     for block in blocks(path.read_text(encoding="utf-8")):
         kind, _space, rest = block.info.partition(" ")
-        assert kind in {"console", "python"}, f"{path.name}:{block.line}: {block.info}"
-        if rest:
-            assert re.match(r"skip: \S+", rest), f"{path.name}:{block.line}: say why it is skipped"
-        elif kind == "python":
+        where = f"{path.name}:{block.line}: {block.info}"
+        assert kind in {"console", "python"}, where
+        assert re.fullmatch(r"|deep|skip: \S.*", rest), f"{where}: say why it is skipped"
+        if rest.startswith("skip") or (rest == "deep" and not deep):
+            continue
+        if kind == "python":
             source = "\n" * block.line + "\n".join(block.lines)
             with contextlib.redirect_stdout(io.StringIO()):
                 exec(compile(source, str(path), "exec"), namespace)
@@ -106,25 +121,36 @@ def readme_commands() -> list[str]:
     return [line.partition("  #")[0].strip().removeprefix("$ ") for line in lines if line.strip()]
 
 
+def test_every_command_of_the_readme_is_understood() -> None:
+    """Commands, options and targets exist; what they do is tried in `make deep`."""
+    understood = typer.main.get_command(app).commands
+    targets = (ROOT / "Makefile").read_text(encoding="utf-8")
+    seen = 0
+    for line in readme_commands():
+        words = shlex.split(line)
+        if words[0] == "make":
+            assert f"\n{words[1]}:" in targets, line
+        elif words[0] == "valid-ref" and words[1] not in LATER - KNOWN:
+            arguments = [word for word in words[2:] if word != "..."]
+            understood[words[1]].make_context(words[1], arguments)
+            seen += 1
+    assert seen >= 15
+
+
+@pytest.mark.deep
 def test_every_command_of_the_readme_works(tmp_path, monkeypatch) -> None:
     """In order, in one directory; status 2 means that a command was not understood."""
     monkeypatch.chdir(tmp_path)
-    assert invoke(("valid-ref", "run", "--graph", "path:3", "--rounds", "2", "--save",
-                   "scenario.json", "--quiet"))[0] in {0, 1}  # fmt: skip
+    small = ("--graph", "path:3", "--rounds", "2", "--save", "scenario.json", "--quiet")
+    assert invoke(("valid-ref", "run", *small))[0] in {0, 1}
     for name in ("a.zip", "b.zip"):
         assert invoke(("valid-ref", "record", "scenario.json", "-o", name))[0] == 0
-    ran = 0
     for line in readme_commands():
-        if line.startswith("make "):
-            target = line.split()[1]
-            assert f"\n{target}:" in (ROOT / "Makefile").read_text(encoding="utf-8"), line
-        if not line.startswith("valid-ref ") or shlex.split(line)[1] in LATER - KNOWN:
-            continue
-        small = functools.reduce(lambda text, rule: re.sub(*rule, text), REDUCED, line)
-        status, output = invoke(tuple(shlex.split(small)))
-        assert status in {0, 1}, f"{small}\n{output}"
-        ran += 1
-    assert ran >= 15
+        words = shlex.split(line)
+        if words[0] == "valid-ref" and words[1] not in LATER - KNOWN:
+            reduced = functools.reduce(lambda text, rule: re.sub(*rule, text), REDUCED, line)
+            status, output = invoke(tuple(shlex.split(reduced)))
+            assert status in {0, 1}, f"{reduced}\n{output}"
 
 
 def test_the_programs_of_the_readme_run() -> None:

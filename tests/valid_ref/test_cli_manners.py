@@ -103,11 +103,10 @@ def test_no_colours_in_a_pipe_and_none_with_no_color() -> None:
 
 def test_a_plot_is_drawn(tmp_path) -> None:
     pytest.importorskip("matplotlib")
-    for name, magic in (("run.png", b"\x89PNG"), ("run.svg", b"<?xml")):
-        shown = run("run", *SMALL, "--plot", str(tmp_path / name))
-        assert shown.exit_code == 1  # three rounds are too few to come near the optimum
-        assert (tmp_path / name).read_bytes().startswith(magic)
-        assert name in shown.output.replace("\n", "")
+    shown = run("run", *SMALL, "--plot", str(tmp_path / "run.svg"))
+    assert shown.exit_code == 1  # three rounds are too few to come near the optimum
+    assert (tmp_path / "run.svg").read_bytes().startswith(b"<?xml")
+    assert "run.svg" in shown.output.replace("\n", "")
 
 
 def test_a_plot_without_matplotlib_is_refused_before_the_run(monkeypatch, tmp_path) -> None:

@@ -9,7 +9,8 @@ import typer
 from valid_ref.cli.report import write_page
 from valid_ref.errors import ValidRefError
 from valid_ref.report import erratum_view
-from valid_ref.trace import find_root, load, look_up
+from valid_ref.trace import find_root, look_up
+from valid_ref.trace.load import load_clauses
 from valid_ref.trace.matrix import Row
 from valid_ref.trace.model import Erratum, Specification
 from valid_ref.witness.catalogue import WITNESSES
@@ -42,7 +43,7 @@ def errata(
       valid-ref errata P14
       valid-ref errata P06 --report p06.html
     """  # noqa: D301 - \b keeps the lines of the examples apart
-    trace = load(find_root(Path.cwd()))
+    trace = load_clauses(find_root(Path.cwd()))
     if identifier is None and report is not None:
         raise typer.BadParameter("--report needs an erratum: errata P06 --report p06.html")
     if identifier is None:

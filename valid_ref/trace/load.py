@@ -57,6 +57,13 @@ def load(root: Path) -> Trace:
     )
 
 
+def load_clauses(root: Path) -> Trace:
+    """The clauses alone, without the sources that are tied to them: much faster."""
+    specification = specification_of(read_pages(root))
+    rows = rows_of(specification, ())
+    return Trace(specification, (), (), rows, (), is_installed(root))
+
+
 def load_specification() -> Specification:
     """The specification that this very package belongs to."""
     return specification_of(read_pages(own_root()))
