@@ -13,6 +13,7 @@ import numpy as np
 
 from valid_ref import modular
 from valid_ref.errors import ValidRefError
+from valid_ref.kernels import PolyHash
 from valid_ref.lattice import MERSENNE_61, IntVector
 from valid_ref.modular import Residues
 from valid_ref.schedule import Schedule
@@ -116,6 +117,8 @@ def round_polynomials(field: PrimeField, keys: Sequence[int], rows: IntVector) -
     """
     for key in keys:
         field.check_key(key)
+    if field.prime == MERSENNE_61 and rows.dtype == np.int64:
+        return PolyHash(keys).hash(rows)
     return modular.evaluate(field.prime, rows, keys)
 
 

@@ -1,0 +1,56 @@
+"""The compiled form is an option: never at import, never for little work, never required."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from valid_ref.kernels import Backend, KernelError, PolyHash
+from valid_ref.kernels.choice import VARIABLE, compiled
+
+HASH = """
+import sys
+{hide}
+import numpy as np
+from valid_ref.hashing import PrimeField, round_polynomials
+rows = np.arange({columns}).reshape(1, -1)
+print(round_polynomials(PrimeField(), (3,), rows)[0, 0], "numba" in sys.modules)
+"""
+
+
+def run(columns: int, hide: str = "", **environment: str) -> str:
+    result = subprocess.run(
+        [sys.executable, "-c", HASH.format(hide=hide, columns=columns)],
+        capture_output=True, text=True, check=True, env=environment,
+    )  # fmt: skip
+    return result.stdout.strip()
+
+
+def test_little_work_does_not_load_the_compiler() -> None:
+    assert run(4) == f"{1 * 3 + 2 * 9 + 3 * 27} False"
+
+
+def test_without_numba_large_work_is_done_by_numpy() -> None:
+    expected = str(PolyHash((3,), Backend.NUMPY).hash(np.arange(9_000_000).reshape(1, -1))[0, 0])
+    assert run(9_000_000, "sys.modules['numba'] = None") == f"{expected} True"
+    assert run(9_000_000, **{VARIABLE: "numpy"}) == f"{expected} False"
+
+
+def test_the_caller_and_the_environment_choose(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "numpy")
+    assert compiled("hash61", Backend.AUTO, 10**12, pays_from=1) is None
+    assert compiled("hash61", Backend.NUMBA, 1, pays_from=10) is not None
+    monkeypatch.setenv(VARIABLE, "numba")
+    assert compiled("hash61", Backend.AUTO, 1, pays_from=10) is not None
+    assert compiled("hash61", Backend.NUMPY, 10**12, pays_from=1) is None
+    monkeypatch.setenv(VARIABLE, "fast")
+    with pytest.raises(KernelError, match="VALID_REF_KERNELS = 'fast' is none of"):
+        PolyHash((1,)).hash(np.zeros((1, 1), np.int64))
+
+
+def test_numba_asked_for_and_missing_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(KernelError, match="numba was asked for and is not installed"):
+        compiled("hash61", Backend.NUMBA, 1, pays_from=1)
+    assert compiled("hash61", Backend.AUTO, 10**12, pays_from=1) is None

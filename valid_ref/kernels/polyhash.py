@@ -1,0 +1,166 @@
+"""The polynomial hash over p = 2^61 - 1 of many vectors under many keys, at once or in pieces.
+
+    PolyHash(keys).hash(rows)                                  # [rows, keys], residues
+    PolyHash(keys).stream(2).update(a).update(b).digest()      # the same of np.hstack([a, b])
+
+`valid_ref.hashing.hash_by_definition` is the definition.
+"""
+
+import itertools
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import ModuleType
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from valid_ref import modular
+from valid_ref.kernels.choice import Backend, KernelError, compiled
+
+PRIME = 2**61 - 1
+
+Words = npt.NDArray[np.uint64]
+
+LARGEST_BLOCK = 4096
+"""Sums of 4096 limb products stay within 64 bits; more do not."""
+
+PAYS_FROM = 1 << 23
+"""So many products of an entry and a key repay the loading of the compiled form."""
+
+PARALLEL = 1 << 25
+"""From how many products on more than one processor is used unless the caller says otherwise."""
+
+
+def _plain_keys(keys: Sequence[int]) -> tuple[int, ...]:
+    return tuple(keys)
+
+
+@attrs.frozen
+class PolyHash:
+    """sum_i x_i s^i mod 2^61 - 1 for every vector x of 64-bit integers and every key s.
+
+    `block` is how many powers of a key are kept in a table (compiled form only).
+
+    Implements: HA-9.
+    """
+
+    keys: tuple[int, ...] = attrs.field(converter=_plain_keys)
+    backend: Backend = Backend.AUTO
+    block: int = attrs.field(default=LARGEST_BLOCK, kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        for key in self.keys:
+            if type(key) is not int or not 0 <= key < PRIME:
+                raise KernelError(f"key {key!r} is not in 0..2^61 - 2", clause="LV-3")
+        if not 1 <= self.block <= LARGEST_BLOCK:
+            raise KernelError(f"block = {self.block} is not in 1..{LARGEST_BLOCK}", clause="HA-9")
+
+    def hash(self, rows: npt.NDArray[np.int64], threads: int | None = None) -> Words:
+        """The hash of every row under every key, [rows, keys], each in 0..p-1.
+
+        `threads=None` takes every processor where the input is large. The result is the same.
+        """
+        if rows.ndim != 2 or rows.dtype != np.int64:
+            raise KernelError(
+                f"expected rows of 64-bit integers, got shape {rows.shape} of {rows.dtype}",
+                clause="HA-9",
+            )
+        work = rows.size * len(self.keys)
+        loops = compiled("hash61", self.backend, work, pays_from=PAYS_FROM)
+        if loops is None or work == 0:
+            return modular.evaluate(PRIME, rows, self.keys)
+        if threads is None:
+            threads = len(os.sched_getaffinity(0)) if work >= PARALLEL else 1
+        return self._compiled(loops, np.ascontiguousarray(rows), threads)
+
+    def _compiled(self, loops: ModuleType, rows: npt.NDArray[np.int64], threads: int) -> Words:
+        """The same by the compiled loops, cut into as many parts as there are threads."""
+        count, length = rows.shape
+        tables = self._tables(loops, min(self.block, length))
+        if threads <= 1:
+            return self._part(loops, rows, tables)
+        by_rows = count >= threads
+        bounds = np.linspace(0, count if by_rows else length, threads + 1).astype(int).tolist()
+        spans = [slice(*pair) for pair in itertools.pairwise(bounds)]
+        parts = [rows[span] if by_rows else rows[:, span] for span in spans]
+        with ThreadPoolExecutor(threads) as pool:
+            hashes = list(pool.map(lambda part: self._part(loops, part, tables), parts))
+        if by_rows:
+            return np.concatenate(hashes)
+        stream = self.stream(count)
+        for part, value in zip(parts, hashes, strict=True):
+            stream = stream.append(part.shape[1], value)
+        return stream.digest()
+
+    def _tables(self, loops: ModuleType, block: int) -> tuple[Words, Words, Words]:
+        shape = len(self.keys), block
+        low, high = np.empty(shape, np.uint64), np.empty(shape, np.uint64)
+        step = np.empty(len(self.keys), np.uint64)
+        loops.power_table(np.array(self.keys, dtype=np.uint64), block, low, high, step)
+        return low, high, step
+
+    def _part(
+        self, loops: ModuleType, rows: npt.NDArray[np.int64], tables: tuple[Words, Words, Words]
+    ) -> Words:
+        out = np.empty((len(rows), len(self.keys)), np.uint64)
+        loops.hash_rows(np.ascontiguousarray(rows), *tables, out)
+        return out
+
+    def stream(self, count: int) -> "HashStream":
+        """The empty beginnings of `count` vectors, to be hashed piece by piece."""
+        if count < 0:
+            raise KernelError(f"{count} vectors cannot be hashed", clause="HA-9")
+        return HashStream(self, 0, np.zeros((count, len(self.keys)), np.uint64))
+
+
+@attrs.frozen
+class StreamState:
+    """All that a stream needs to go on later: the length so far, and one residue a hash."""
+
+    length: int
+    totals: tuple[tuple[int, ...], ...]
+
+
+@attrs.frozen(eq=False)
+class HashStream:
+    """The hashes of vectors of which the first `length` entries have been seen."""
+
+    hasher: PolyHash
+    length: int
+    totals: Words
+
+    def update(self, rows: npt.NDArray[np.int64], threads: int | None = None) -> "HashStream":
+        """The stream after the next entries of every vector."""
+        if len(rows) != len(self.totals):
+            raise KernelError(
+                f"{len(rows)} rows continue {len(self.totals)} vectors", clause="HA-9"
+            )
+        return self.append(rows.shape[1], self.hasher.hash(rows, threads))
+
+    def append(self, length: int, hashes: Words) -> "HashStream":
+        """The stream after entries of this number whose own hashes are known."""
+        weights = [pow(key, self.length, PRIME) for key in self.hasher.keys]
+        shifted = modular.multiply(PRIME, hashes, modular.residues(PRIME, weights))
+        totals = modular.add(PRIME, self.totals, shifted)
+        return attrs.evolve(self, length=self.length + length, totals=totals)
+
+    def digest(self) -> Words:
+        """The hash of every vector under every key, [rows, keys]."""
+        return self.totals.copy()
+
+    def state(self) -> StreamState:
+        """What to save."""
+        return StreamState(self.length, tuple(map(tuple, self.totals.tolist())))
+
+    def load(self, state: StreamState) -> "HashStream":
+        """The stream that had this state, under the same keys."""
+        width = len(self.hasher.keys)
+        residues = (entry for row in state.totals for entry in row)
+        if state.length < 0 or any(len(row) != width for row in state.totals):
+            raise KernelError("a saved state of other keys or of negative length", clause="HA-9")
+        if not all(type(entry) is int and 0 <= entry < PRIME for entry in residues):
+            raise KernelError("a saved state has an entry that is no residue", clause="HA-9")
+        totals = np.array(state.totals, dtype=np.uint64).reshape(len(state.totals), width)
+        return HashStream(self.hasher, state.length, totals)
