@@ -1,5 +1,6 @@
 """Every form of the hash is one function: numpy, compiled, parallel, in pieces, by definition."""
 
+import importlib
 import itertools
 import sys
 
@@ -71,14 +72,18 @@ def test_the_largest_sums_of_a_block_do_not_wrap(block: int, entry: int) -> None
         assert FORMS["limbs"](chosen, rows) == expected
 
 
-@pytest.mark.parametrize("limb", [2**21 - 1, 2**42 - 2**21, 2**61 - 2**42])
-def test_every_single_sum_of_limbs_reaches_its_bound(limb: int) -> None:
-    """The residue p - 1 is all ones in both parts; each limb of the entry is all ones in turn."""
-    rows = np.full((2, 4096), limb, dtype=np.int64)
-    rows[1] = 2**63 - 1 - limb
-    chosen = (PRIME - 1, 1, 0, PRIME // 2, 2)
-    assert FORMS["loops"](chosen, rows) == by_integers(chosen, rows)
-    assert FORMS["limbs"](chosen, rows) == by_integers(chosen, rows)
+@pytest.mark.parametrize("count", [1, 4])
+@pytest.mark.parametrize("z", [2**61 - 1, 2**61 + 2**42 - 1, 2**62 - 2])
+def test_4096_products_of_full_limbs_fit_and_twice_as_many_do_not(z: int, count: int) -> None:
+    """No key has such a table: every power is p, all ones in both parts, and the hash is 0."""
+    loops = importlib.import_module("valid_ref.kernels.hash61")
+    for block, expected in ((4096, True), (8192, False)):
+        low = np.full((count, block), 2**31 - 1, dtype=np.uint64)
+        high = np.full((count, block), 2**30 - 1, dtype=np.uint64)
+        rows = np.full((1, block), z - PRIME, dtype=np.int64)
+        out = np.empty((1, count), np.uint64)
+        loops.hash_rows(rows, low, high, low[:, 0].copy(), out)
+        assert (not out.any()) == expected
 
 
 @pytest.mark.parametrize("count", range(1, 10))
