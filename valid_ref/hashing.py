@@ -84,6 +84,8 @@ def hash_by_definition(field: PrimeField, key: int, vector: IntVector) -> int:
     """
     import galois
 
+    if len(vector) == 0:
+        return 0  # galois has no empty sum
     GF = galois.GF(field.prime)
     entries = GF([int(entry) % field.prime for entry in vector])
     powers = GF(key) ** np.arange(len(vector))
