@@ -13,7 +13,7 @@ import numpy as np
 
 from valid_ref import modular
 from valid_ref.errors import ValidRefError
-from valid_ref.kernels import PolyHash
+from valid_ref.kernels import PolyHash, groups, stack
 from valid_ref.lattice import MERSENNE_61, IntVector
 from valid_ref.modular import Residues
 from valid_ref.schedule import Schedule
@@ -122,6 +122,21 @@ def round_polynomials(field: PrimeField, keys: Sequence[int], rows: IntVector) -
     if field.prime == MERSENNE_61 and rows.dtype == np.int64:
         return PolyHash(keys).hash(rows)
     return modular.evaluate(field.prime, rows, keys)
+
+
+def transcript_polynomials(
+    field: PrimeField, keys: Sequence[int], vectors: Sequence[IntVector]
+) -> Residues:
+    """The same of the vectors of a transcript, at least one, without a copy of all of them.
+
+    Implements: HA-9.
+    """
+    if field.prime == MERSENNE_61:
+        for key in keys:
+            field.check_key(key)
+        return PolyHash(keys).hash_each(vectors)
+    parts = [round_polynomials(field, keys, stack(group)) for group in groups(vectors)]
+    return np.concatenate(parts)
 
 
 def combine_rounds(

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from valid_ref.errors import ValidRefError
+from valid_ref.kernels import squared_norms
 from valid_ref.schedule import Precision, Schedule
 
 IntVector = npt.NDArray[np.int64]
@@ -20,9 +21,6 @@ GradientSource = Callable[[int, FloatVector], FloatVector]
 
 WORD_LIMIT = 2**62
 """Sums below this stay clear of the ends of a 64-bit integer (AR-10)."""
-
-_SHIFT = np.uint64(21)
-_LIMB = np.uint64(2**21 - 1)
 
 MERSENNE_61 = 2**61 - 1
 """The default prime (HA-1)."""
@@ -247,32 +245,6 @@ def squared_norm(vector: IntVector) -> int:
     Implements: AR-12.
     """
     return squared_norms(vector[np.newaxis, :])[0]
-
-
-def squared_norms(rows: IntVector) -> list[int]:
-    """The exact sum of squares of every row.
-
-    Entries of any size are cut into limbs of 21, 21 and 22 bits; a product of two has at most 44
-    bits, so that 2^18 of them add up within 64.
-
-    Implements: AR-12.
-    """
-    count, width = rows.shape
-    if width > 1 << 18:
-        halves = squared_norms(rows[:, : width // 2]), squared_norms(rows[:, width // 2 :])
-        return [left + right for left, right in zip(*halves, strict=True)]
-    magnitude = np.abs(rows).astype(np.uint64)
-    low, mid, high = (magnitude & _LIMB), ((magnitude >> _SHIFT) & _LIMB), magnitude >> 2 * _SHIFT
-    pairs = (low, low), (low, mid), (mid, mid), (low, high), (mid, high), (high, high)
-    sums = [np.einsum("ij,ij->i", one, other).tolist() for one, other in pairs]
-    return (
-        [
-            ll + (lm << 22) + ((mm + 2 * lh) << 42) + (mh << 64) + (hh << 84)
-            for ll, lm, mm, lh, mh, hh in zip(*sums, strict=True)
-        ]
-        if count
-        else []
-    )
 
 
 def within(vector: IntVector, limit: int) -> bool:

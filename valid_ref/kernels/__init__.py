@@ -4,6 +4,22 @@ Every form gives the same integers. Nothing here is compiled or loaded at import
 """
 
 from valid_ref.kernels.choice import Backend, KernelError
+from valid_ref.kernels.norms import for_sums, squared_norms
 from valid_ref.kernels.polyhash import HashStream, PolyHash, StreamState
+from valid_ref.kernels.stacks import ROUNDS_AT_ONCE, groups, rounds_at_once, stack
+from valid_ref.kernels.weighted import weighted_sums
 
-__all__ = ["Backend", "HashStream", "KernelError", "PolyHash", "StreamState"]
+__all__ = [
+    "ROUNDS_AT_ONCE",
+    "Backend",
+    "HashStream",
+    "KernelError",
+    "PolyHash",
+    "StreamState",
+    "for_sums",
+    "groups",
+    "rounds_at_once",
+    "squared_norms",
+    "stack",
+    "weighted_sums",
+]

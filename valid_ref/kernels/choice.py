@@ -25,23 +25,27 @@ class Backend(enum.Enum):
     NUMBA = "numba"
 
 
-def compiled(name: str, wanted: Backend, work: int, *, pays_from: int) -> ModuleType | None:
-    """The module of compiled loops of this name, or None where numpy should do the work.
+def settle(name: str, wanted: Backend, work: int, *, pays_from: int) -> Backend:
+    """NUMBA where the compiled loops of this name should do so much work, else NUMPY.
 
-    `work` counts the products. A module that is in memory always pays; loading it takes a third
-    of a second (and once in an installation some seconds more), which `pays_from` products repay.
+    A module that is in memory always pays; loading it takes a third of a second (and once in an
+    installation some seconds more), which `pays_from` products repay.
     """
     chosen = _chosen(wanted)
-    full = f"{__package__}.{name}"
-    if chosen is Backend.NUMPY:
+    if chosen is not Backend.AUTO:
+        return chosen
+    pays = work >= pays_from or f"{__package__}.{name}" in sys.modules
+    installed = pays and importlib.util.find_spec("numba") is not None
+    return Backend.NUMBA if installed else Backend.NUMPY
+
+
+def compiled(name: str, settled: Backend) -> ModuleType | None:
+    """The compiled loops of this name; None where numpy should do the work."""
+    if settled is not Backend.NUMBA:
         return None
-    if chosen is Backend.AUTO and work < pays_from and full not in sys.modules:
-        return None
-    if importlib.util.find_spec("numba") is not None:
-        return importlib.import_module(full)
-    if chosen is Backend.NUMBA:
+    if importlib.util.find_spec("numba") is None:
         raise KernelError("numba was asked for and is not installed", clause="HA-9")
-    return None
+    return importlib.import_module(f"{__package__}.{name}")
 
 
 def _chosen(wanted: Backend) -> Backend:

@@ -10,27 +10,11 @@ add up below 2^64. The compiler turns a product below 2^52 and its sum into one 
 the processor has one (AVX-512 IFMA). Four keys share the limbs of an entry: 24 sums in registers.
 """
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
-
 import numba  # type: ignore[import-untyped,unused-ignore]
 import numpy as np
 from numpy.typing import NDArray
 
-Compiled = TypeVar("Compiled", bound=Callable[..., Any])
-compiled = cast("Callable[[Compiled], Compiled]", numba.njit(cache=True, nogil=True))
-
-Words = NDArray[np.uint64]
-
-INTEGERS = numba.types.Array(numba.int64, 2, "C", readonly=True)
-VECTOR, MATRIX = numba.uint64[::1], numba.uint64[:, ::1]
-
-
-def entry(*arguments: Any) -> Callable[[Compiled], Compiled]:
-    """Compile for these arguments alone when the module is loaded, or take it from the cache."""
-    decorate = numba.njit(numba.void(*arguments), cache=True, nogil=True)
-    return cast("Callable[[Compiled], Compiled]", decorate)
-
+from valid_ref.kernels.compile import INTEGERS, MATRIX, VECTOR, Words, compiled, entry
 
 PRIME = np.uint64(2**61 - 1)
 LIMB = np.uint64(2**21 - 1)

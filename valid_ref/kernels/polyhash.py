@@ -8,7 +8,7 @@
 
 import itertools
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 
@@ -17,11 +17,14 @@ import numpy as np
 import numpy.typing as npt
 
 from valid_ref import modular
-from valid_ref.kernels.choice import Backend, KernelError, compiled
+from valid_ref.kernels.choice import Backend, KernelError, compiled, settle
+from valid_ref.kernels.stacks import Vectors, groups, stack
 
 PRIME = 2**61 - 1
 
+Matrix = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
+Tables = tuple[Words, Words, Words]
 
 LARGEST_BLOCK = 4096
 """Sums of 4096 limb products stay within 64 bits; more do not."""
@@ -33,8 +36,17 @@ PARALLEL = 1 << 25
 """From how many products on more than one processor is used unless the caller says otherwise."""
 
 
-def _plain_keys(keys: Sequence[int]) -> tuple[int, ...]:
+def _as_tuple(keys: Iterable[int]) -> tuple[int, ...]:
     return tuple(keys)
+
+
+def _check(rows: Matrix) -> Matrix:
+    if rows.ndim != 2 or rows.dtype != np.int64:
+        raise KernelError(
+            f"expected rows of 64-bit integers, got shape {rows.shape} of {rows.dtype}",
+            clause="HA-9",
+        )
+    return rows
 
 
 @attrs.frozen
@@ -46,7 +58,7 @@ class PolyHash:
     Implements: HA-9.
     """
 
-    keys: tuple[int, ...] = attrs.field(converter=_plain_keys)
+    keys: tuple[int, ...] = attrs.field(converter=_as_tuple)
     backend: Backend = Backend.AUTO
     block: int = attrs.field(default=LARGEST_BLOCK, kw_only=True)
 
@@ -57,56 +69,73 @@ class PolyHash:
         if not 1 <= self.block <= LARGEST_BLOCK:
             raise KernelError(f"block = {self.block} is not in 1..{LARGEST_BLOCK}", clause="HA-9")
 
-    def hash(self, rows: npt.NDArray[np.int64], threads: int | None = None) -> Words:
+    def hash(self, rows: Matrix, threads: int | None = None) -> Words:
         """The hash of every row under every key, [rows, keys], each in 0..p-1.
 
         `threads=None` takes every processor where the input is large. The result is the same.
         """
-        if rows.ndim != 2 or rows.dtype != np.int64:
-            raise KernelError(
-                f"expected rows of 64-bit integers, got shape {rows.shape} of {rows.dtype}",
-                clause="HA-9",
-            )
-        work = rows.size * len(self.keys)
-        loops = compiled("hash61", self.backend, work, pays_from=PAYS_FROM)
-        if loops is None or work == 0:
+        _check(rows)
+        loops, threads = self._plan(rows.size, threads)
+        if loops is None:
             return modular.evaluate(PRIME, rows, self.keys)
+        if threads == 1:
+            return self._loops(loops, self._tables(loops, rows.shape[1]), rows)
+        return self._in_parallel(loops, rows, threads)
+
+    def hash_each(self, vectors: Vectors, threads: int | None = None) -> Words:
+        """The same of vectors of one length, some at a time, without a copy of all of them."""
+        length = len(vectors[0]) if len(vectors) else 0
+        loops, threads = self._plan(len(vectors) * length, threads)
+        if not len(vectors):
+            return np.zeros((0, len(self.keys)), np.uint64)
+        if loops is None:
+            parts = (modular.evaluate(PRIME, _check(stack(g)), self.keys) for g in groups(vectors))
+            return np.concatenate([*parts])
+        tables = self._tables(loops, length)
+
+        def task(group: Vectors) -> Words:
+            return self._loops(loops, tables, _check(stack(group)))
+
+        with ThreadPoolExecutor(threads) as pool:
+            return np.concatenate([*pool.map(task, groups(vectors))])
+
+    def _plan(self, entries: int, threads: int | None) -> tuple[ModuleType | None, int]:
+        """The compiled loops or None for numpy, and how many threads to use."""
+        work = entries * len(self.keys)
+        settled = settle("hash61", self.backend, work, pays_from=PAYS_FROM)
+        loops = compiled("hash61", settled) if work else None
         if threads is None:
             threads = len(os.sched_getaffinity(0)) if work >= PARALLEL else 1
-        return self._compiled(loops, np.ascontiguousarray(rows), threads)
+        return loops, max(1, threads)
 
-    def _compiled(self, loops: ModuleType, rows: npt.NDArray[np.int64], threads: int) -> Words:
-        """The same by the compiled loops, cut into as many parts as there are threads."""
-        count, length = rows.shape
-        tables = self._tables(loops, min(self.block, length))
-        if threads <= 1:
-            return self._part(loops, rows, tables)
-        by_rows = count >= threads
-        bounds = np.linspace(0, count if by_rows else length, threads + 1).astype(int).tolist()
-        spans = [slice(*pair) for pair in itertools.pairwise(bounds)]
-        parts = [rows[span] if by_rows else rows[:, span] for span in spans]
-        with ThreadPoolExecutor(threads) as pool:
-            hashes = list(pool.map(lambda part: self._part(loops, part, tables), parts))
-        if by_rows:
-            return np.concatenate(hashes)
-        stream = self.stream(count)
-        for part, value in zip(parts, hashes, strict=True):
-            stream = stream.append(part.shape[1], value)
-        return stream.digest()
-
-    def _tables(self, loops: ModuleType, block: int) -> tuple[Words, Words, Words]:
-        shape = len(self.keys), block
+    def _tables(self, loops: ModuleType, length: int) -> Tables:
+        """The powers of every key in a block, and the power that leads to the next block."""
+        shape = len(self.keys), min(self.block, length)
         low, high = np.empty(shape, np.uint64), np.empty(shape, np.uint64)
         step = np.empty(len(self.keys), np.uint64)
-        loops.power_table(np.array(self.keys, dtype=np.uint64), block, low, high, step)
+        loops.power_table(np.array(self.keys, dtype=np.uint64), shape[1], low, high, step)
         return low, high, step
 
-    def _part(
-        self, loops: ModuleType, rows: npt.NDArray[np.int64], tables: tuple[Words, Words, Words]
-    ) -> Words:
+    def _loops(self, loops: ModuleType, tables: Tables, rows: Matrix) -> Words:
         out = np.empty((len(rows), len(self.keys)), np.uint64)
         loops.hash_rows(np.ascontiguousarray(rows), *tables, out)
         return out
+
+    def _in_parallel(self, loops: ModuleType, rows: Matrix, threads: int) -> Words:
+        """Cut by rows where there are enough, else by columns."""
+        by_rows = len(rows) >= threads
+        ends = np.linspace(0, rows.shape[0 if by_rows else 1], threads + 1).astype(int).tolist()
+        spans = [slice(*pair) for pair in itertools.pairwise(ends)]
+        parts = [rows[span] if by_rows else rows[:, span] for span in spans]
+        tables = self._tables(loops, rows.shape[1])
+        with ThreadPoolExecutor(threads) as pool:
+            hashes = [*pool.map(lambda part: self._loops(loops, tables, part), parts)]
+        if by_rows:
+            return np.concatenate(hashes)
+        stream = self.stream(len(rows))
+        for part, value in zip(parts, hashes, strict=True):
+            stream = stream.append(part.shape[1], value)
+        return stream.totals
 
     def stream(self, count: int) -> "HashStream":
         """The empty beginnings of `count` vectors, to be hashed piece by piece."""
@@ -131,7 +160,7 @@ class HashStream:
     length: int
     totals: Words
 
-    def update(self, rows: npt.NDArray[np.int64], threads: int | None = None) -> "HashStream":
+    def update(self, rows: Matrix, threads: int | None = None) -> "HashStream":
         """The stream after the next entries of every vector."""
         if len(rows) != len(self.totals):
             raise KernelError(

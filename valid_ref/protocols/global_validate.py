@@ -5,14 +5,15 @@ ValidatedBroadcast.
 """
 
 import math
+import operator
 from collections.abc import Mapping
 
 import numpy as np
 
 from valid_ref.alarms import Alarm, Raised
-from valid_ref.lattice import WORD_LIMIT, squared_norms
+from valid_ref.kernels import for_sums, squared_norms, weighted_sums
 from valid_ref.protocols.broadcast import Tag
-from valid_ref.protocols.local_validate import ROUNDS_AT_ONCE, Transcript, read_gradients
+from valid_ref.protocols.local_validate import Transcript, read_gradients
 from valid_ref.protocols.parameters import ValidParameters, Weighting
 
 PHASE = "GlobalValidate"
@@ -24,31 +25,20 @@ Estimate = tuple[int, ...]
 def estimate(parameters: ValidParameters, transcript: Transcript) -> Estimate:
     """ghat = sum_t w_t g(t) and lhat = sum_t w_t isqrt(|g(t)|^2), for every weighting.
 
-    Implements: GV-2, GV-12.
+    Implements: GV-2, GV-9, GV-12.
     """
-    d, weightings = parameters.lattice.dimension, parameters.weightings
-    entries = [0] * (len(weightings) * (d + 1))
-    for begin in range(0, len(transcript), ROUNDS_AT_ONCE):
-        messages = transcript[begin : begin + ROUNDS_AT_ONCE]
-        rows = read_gradients(parameters, begin, messages)
-        norms = [math.isqrt(squared) for squared in squared_norms(rows)]
-        for index, weighting in enumerate(weightings):
-            weights = weighting.weights[begin : begin + len(messages)]
-            length = sum(w * norm for w, norm in zip(weights, norms, strict=True))
-            for place, part in enumerate((*_weighted_sum(weights, rows), length)):
-                entries[index * (d + 1) + place] += part
-    return tuple(entries)
-
-
-def _weighted_sum(weights: tuple[int, ...], rows: np.ndarray) -> list[int]:
-    """sum_t w_t rows[t]: in 64 bits where no partial sum can reach 2^62, else in integers.
-
-    Implements: GV-9.
-    """
-    largest = max(abs(int(rows.max())), abs(int(rows.min())))
-    if sum(weights) * max(1, largest) < WORD_LIMIT:
-        return [int(entry) for entry in np.array(weights, dtype=np.int64) @ rows]
-    return [int(entry) for entry in np.array(weights, dtype=object) @ rows.astype(object)]
+    d, weightings = parameters.lattice.dimension, [w.weights for w in parameters.weightings]
+    backend = for_sums(d * len(transcript) * (1 + len(weightings)))
+    gradients = (rows for _begin, rows in read_gradients(parameters, transcript))
+    sums = weighted_sums(weightings, gradients, d, backend)
+    norms = [
+        math.isqrt(squared)
+        for _begin, rows in read_gradients(parameters, transcript)
+        for squared in squared_norms(rows, backend)
+    ]
+    lengths = (sum(map(operator.mul, weights, norms)) for weights in weightings)
+    pairs = zip(sums, lengths, strict=True)
+    return tuple(entry for total, length in pairs for entry in (*total, length))
 
 
 def is_estimate(parameters: ValidParameters, value: object) -> bool:
@@ -59,14 +49,16 @@ def is_estimate(parameters: ValidParameters, value: object) -> bool:
     d, weightings = parameters.lattice.dimension, parameters.weightings
     if type(value) is not tuple or len(value) != len(weightings) * (d + 1):
         return False
-    if not all(type(entry) is int for entry in value):
+    if set(map(type, value)) - {int}:
         return False
     largest = parameters.lattice.gradient_limit
     norm = math.isqrt(d * largest**2)
     for index, weighting in enumerate(weightings):
         *vector, length = value[index * (d + 1) : (index + 1) * (d + 1)]
         total = sum(weighting.weights)
-        if not 0 <= length <= total * norm or any(abs(e) > total * largest for e in vector):
+        if not 0 <= length <= total * norm:
+            return False
+        if max(vector) > total * largest or min(vector) < -total * largest:
             return False
     return True
 
@@ -120,8 +112,22 @@ def statistics(
     """
     d = parameters.lattice.dimension
     begin = index * (d + 1)
-    sums = (sum(column) for column in zip(*(e[begin : begin + d] for e in estimates), strict=True))
-    return sum(s * s for s in sums), sum(e[begin + d] ** 2 for e in estimates)
+    length = _squared_sum([estimate[begin : begin + d] for estimate in estimates])
+    return length, sum(estimate[begin + d] ** 2 for estimate in estimates)
+
+
+def _squared_sum(vectors: list[Estimate]) -> int:
+    """|sum of the vectors|^2: in words where no sum can reach 2^63, else in integers.
+
+    Implements: GV-9.
+    """
+    if sum(max(map(abs, vector)) for vector in vectors) < 1 << 63:
+        total = np.zeros(len(vectors[0]), np.int64)
+        for vector in vectors:
+            total += np.array(vector, dtype=np.int64)
+        return squared_norms(total[np.newaxis, :])[0]
+    sums = (sum(column) for column in zip(*vectors, strict=True))
+    return sum(entry * entry for entry in sums)
 
 
 def _raised(

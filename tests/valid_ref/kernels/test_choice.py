@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from valid_ref.kernels import Backend, KernelError, PolyHash
-from valid_ref.kernels.choice import VARIABLE, compiled
+from valid_ref.kernels.choice import VARIABLE, compiled, settle
 
 HASH = """
 import sys
@@ -37,20 +37,33 @@ def test_without_numba_large_work_is_done_by_numpy() -> None:
     assert run(9_000_000, **{VARIABLE: "numpy"}) == f"{expected} False"
 
 
+def settled(wanted: Backend, work: int) -> Backend:
+    return settle("no such loops in memory", wanted, work, pays_from=10)
+
+
 def test_the_caller_and_the_environment_choose(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    assert settled(Backend.AUTO, 9) is Backend.NUMPY
+    assert settled(Backend.AUTO, 10) is Backend.NUMBA
     monkeypatch.setenv(VARIABLE, "numpy")
-    assert compiled("hash61", Backend.AUTO, 10**12, pays_from=1) is None
-    assert compiled("hash61", Backend.NUMBA, 1, pays_from=10) is not None
+    assert settled(Backend.AUTO, 10) is Backend.NUMPY
+    assert settled(Backend.NUMBA, 9) is Backend.NUMBA
     monkeypatch.setenv(VARIABLE, "numba")
-    assert compiled("hash61", Backend.AUTO, 1, pays_from=10) is not None
-    assert compiled("hash61", Backend.NUMPY, 10**12, pays_from=1) is None
+    assert settled(Backend.AUTO, 9) is Backend.NUMBA
+    assert settled(Backend.NUMPY, 10) is Backend.NUMPY
     monkeypatch.setenv(VARIABLE, "fast")
     with pytest.raises(KernelError, match="VALID_REF_KERNELS = 'fast' is none of"):
         PolyHash((1,)).hash(np.zeros((1, 1), np.int64))
 
 
+def test_loops_in_memory_are_used_for_little_work_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    compiled("hash61", Backend.NUMBA)
+    assert settle("hash61", Backend.AUTO, 1, pays_from=10) is Backend.NUMBA
+
+
 def test_numba_asked_for_and_missing_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(KernelError, match="numba was asked for and is not installed"):
-        compiled("hash61", Backend.NUMBA, 1, pays_from=1)
-    assert compiled("hash61", Backend.AUTO, 10**12, pays_from=1) is None
+        compiled("hash61", Backend.NUMBA)
+    assert settled(Backend.AUTO, 10**12) is Backend.NUMPY

@@ -26,10 +26,10 @@ from tests.support import (
 )
 from valid_ref.alarms import Alarm, Raised
 from valid_ref.graph_families import complete, cycle, path
+from valid_ref.kernels import ROUNDS_AT_ONCE
 from valid_ref.lattice import WORD_LIMIT
 from valid_ref.protocols.global_validate import estimate, estimate_alarms, is_estimate, statistics
 from valid_ref.protocols.learn import LearningMessage
-from valid_ref.protocols.local_validate import ROUNDS_AT_ONCE
 from valid_ref.protocols.parameters import (
     ValidParameters,
     exponential_weights,

@@ -22,10 +22,10 @@ from tests.support import (
 from valid_ref.alarms import Alarm, Raised
 from valid_ref.graph_families import complete, cycle, path, star
 from valid_ref.hashing import hash_integers, hash_vector
+from valid_ref.kernels import ROUNDS_AT_ONCE
 from valid_ref.lattice import residual
 from valid_ref.protocols.learn import LearningMessage, Transcripts
 from valid_ref.protocols.local_validate import (
-    ROUNDS_AT_ONCE,
     Reports,
     hash_alarms,
     is_key,
