@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import pytest
 
 from valid_ref import modular
 from valid_ref.hashing import PrimeField, hash_by_definition
@@ -67,6 +68,13 @@ def in_pieces(backend: Backend, block: int) -> Form:
     return form
 
 
+def by_tensors(keys: Sequence[int], rows: np.ndarray) -> list[list[int]]:
+    torch = pytest.importorskip("torch", reason="the form in tensors needs torch")
+    from torch_backend.hashing import hash_rows
+
+    return hash_rows(torch.from_numpy(rows.copy()), keys).tolist()
+
+
 FORMS: dict[str, Form] = {
     "galois": by_definition,
     "integer arrays": by_integer_arrays,
@@ -77,4 +85,5 @@ FORMS: dict[str, Form] = {
     "loops, five threads": by_loops(64, 5),
     "limbs in pieces": in_pieces(Backend.NUMPY, 4096),
     "loops in pieces": in_pieces(Backend.NUMBA, 16),
+    "tensors": by_tensors,
 }

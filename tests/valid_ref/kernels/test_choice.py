@@ -27,6 +27,19 @@ def run(columns: int, hide: str = "", **environment: str) -> str:
     return result.stdout.strip()
 
 
+def test_the_front_door_loads_neither_compiler_nor_field() -> None:
+    program = """
+import sys
+from valid_ref import AgentGraph, Alarm, Reading, Scenario, execute, load_scenario, run
+import valid_ref.kernels, valid_ref.oracle, valid_ref.protocols.valid
+print({"galois", "numba", "networkx", "torch"} & set(sys.modules))
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "set()"
+
+
 def test_little_work_does_not_load_the_compiler() -> None:
     assert run(4) == f"{1 * 3 + 2 * 9 + 3 * 27} False"
 
