@@ -56,9 +56,7 @@ def is_estimate(parameters: ValidParameters, value: object) -> bool:
     for index, weighting in enumerate(weightings):
         *vector, length = value[index * (d + 1) : (index + 1) * (d + 1)]
         total = sum(weighting.weights)
-        if not 0 <= length <= total * norm:
-            return False
-        if max(vector) > total * largest or min(vector) < -total * largest:
+        if not 0 <= length <= total * norm or max(map(abs, vector)) > total * largest:
             return False
     return True
 
