@@ -2,96 +2,75 @@
 
 Each quantity is doubled while the others stay; the exponent is fitted by least squares on the
 logarithms. Time is the median of repeated runs of all phases of Valid, interleaved over the
-sizes; memory is the peak that tracemalloc saw during one run, less what preparing it left.
-
-    python benchmarks/growth.py [--repeats N] [--output FILE.json]
+sizes; memory is the peak that tracemalloc saw during one run, record included.
 """
 
-import argparse
-import json
-import statistics
-import time
 import tracemalloc
-from pathlib import Path
+from collections.abc import Mapping
 
-import numpy as np
-
+from benchmarks.networks import network
+from benchmarks.report import Section
+from benchmarks.timing import exponent, interleaved
 from valid_ref.execution import execute
-from valid_ref.scenario import Prepared, Scenario, parts, prepare
+from valid_ref.protocols.parameters import ValidParameters
+from valid_ref.protocols.valid import Private
 
-CHECK = (parts.Check("t", parts.Polynomial(), parts.ConfiguredThresholds(1e9, 1e18)),)
+Network = tuple[ValidParameters, Mapping[int, Private]]
+Series = list[tuple[int, Network]]
 
 
-def scenario(graph: str, d: int, T: int) -> Scenario:
-    """A noiseless run without a threshold that could interfere."""
-    return Scenario(
-        graph=parts.Family(graph), loss=parts.RandomQuadratics(d), rounds=T, checks=CHECK,
-        schedule=parts.ConstantSteps(0.01, 0.01), bounds=parts.ConfiguredBounds(1e2, 1e3),
+def measure(quick: bool) -> Section:
+    """One row for each quantity."""
+    rows = [_row(name, series, 3 if quick else 5) for name, series in _series(quick).items()]
+    return Section(
+        "Growth of a whole run",
+        ("grows", "sizes", "seconds", "exponent of time", "peak MB", "exponent of memory"),
+        tuple(rows),
+        remarks=("Exponents with their standard error; the number of hashes that everybody relays "
+                 "grows with |V| |E|, so that the whole run grows faster than any one message.",),
     )  # fmt: skip
 
 
-SERIES = {
-    "d": [(d, scenario("cycle:6", d, 64)) for d in (64, 128, 256, 512)],
-    "T": [(T, scenario("cycle:6", 16, T)) for T in (256, 512, 1024, 2048)],
-    "|V|, degree 2": [(n, scenario(f"cycle:{n}", 16, 64)) for n in (8, 16, 32)],
-    "|E|, 16 agents": [(8 * k, scenario(f"regular:16,{k},seed=1", 64, 128)) for k in (3, 6, 12)],
-}
+def _series(quick: bool) -> dict[str, Series]:
+    d = (2048, 4096, 8192, 16384)
+    T = (256, 512, 1024, 2048)
+    V = (8, 16, 32, 64)
+    k = (3, 6, 9, 12)
+    points: dict[str, list[tuple[int, tuple[str, int, int]]]] = {
+        "d (6 agents, T = 32)": [(one, ("cycle:6", one, 32)) for one in d],
+        "T (6 agents, d = 16)": [(one, ("cycle:6", 16, one)) for one in T],
+        "V (degree 2, d = 16, T = 32)": [(one, (f"cycle:{one}", 16, 32)) for one in V],
+        "E (16 agents, d = 64, T = 64)": [
+            (8 * one, (f"regular:16,{one},seed=1", 64, 64)) for one in k
+        ],
+    }
+    return {
+        name: [(size, network(*one)) for size, one in series[: 3 if quick else 4]]
+        for name, series in points.items()
+    }
 
 
-def seconds(prepared: Prepared) -> float:
-    """Wall-clock time of one run."""
-    begin = time.perf_counter()
-    execute(prepared.parameters, prepared.private)
-    return time.perf_counter() - begin
+def _row(name: str, series: Series, repeats: int) -> tuple[object, ...]:
+    sizes = [size for size, _network in series]
+    actions = {str(size): lambda one=one: execute(*one) for size, one in series}
+    samples = interleaved(actions, repeats)
+    seconds = [samples[str(size)].median for size in sizes]
+    peaks = [_peak(one) for _size, one in series]
+    return (
+        name,
+        ", ".join(map(str, sizes)),
+        ", ".join(f"{one:.3g}" for one in seconds),
+        "{:.2f} ± {:.2f}".format(*exponent(sizes, seconds)),
+        ", ".join(f"{one / 1e6:.3g}" for one in peaks),
+        "{:.2f} ± {:.2f}".format(*exponent(sizes, peaks)),
+    )
 
 
-def peak_bytes(prepared: Prepared) -> int:
-    """The most memory that one run held, record included."""
+def _peak(one: Network) -> float:
+    """The most memory that one run held, its record included, in bytes."""
     tracemalloc.start()
-    kept = execute(prepared.parameters, prepared.private)
+    kept = execute(*one)
     _current, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     del kept
-    return peak
-
-
-def exponent(sizes: list[int], values: list[float]) -> float:
-    """The slope of log(value) over log(size)."""
-    return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
-
-
-def measure(repeats: int) -> list[dict[str, object]]:
-    """One row per series."""
-    rows: list[dict[str, object]] = []
-    for name, points in SERIES.items():
-        sizes = [size for size, _scenario in points]
-        prepared = [prepare(one) for _size, one in points]
-        timed = [[seconds(one) for one in prepared] for _repeat in range(repeats)]
-        medians = [statistics.median(column) for column in zip(*timed, strict=True)]
-        peaks = [float(peak_bytes(one)) for one in prepared]
-        rows.append({
-            "grows": name, "sizes": sizes,
-            "seconds": medians, "time_exponent": exponent(sizes, medians),
-            "peak_bytes": peaks, "memory_exponent": exponent(sizes, peaks),
-        })  # fmt: skip
-        print(
-            f"{name:16s} sizes {sizes}: seconds {[round(m, 3) for m in medians]} exponent "
-            f"{rows[-1]['time_exponent']:.2f}; MB {[round(p / 1e6, 1) for p in peaks]} exponent "
-            f"{rows[-1]['memory_exponent']:.2f}"
-        )
-    return rows
-
-
-def main() -> None:
-    """Measure, print, write."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--output", type=Path)
-    options = parser.parse_args()
-    rows = measure(options.repeats)
-    if options.output is not None:
-        options.output.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
+    return float(peak)

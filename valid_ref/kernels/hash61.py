@@ -70,78 +70,81 @@ def join(sums: Words, first: int) -> np.uint64:
 
 
 @compiled
-def sums_of_four(x: NDArray[np.int64], low: Words, high: Words, sums: Words) -> None:
-    """The 24 sums of limb products of each block of x under four keys, into sums[blocks, 24].
+def sums_of_four(  # noqa: PLR0913, PLR0917 - vectors in registers, see below
+    x: NDArray[np.int64],
+    l0: Words,
+    l1: Words,
+    l2: Words,
+    l3: Words,
+    h0: Words,
+    h1: Words,
+    h2: Words,
+    h3: Words,
+    to: Words,
+) -> None:
+    """The 24 sums of limb products of one block under four keys.
 
-    `low` and `high` have a row for each key. Everything is spelled out: arrays of sums would stay
-    in memory instead of in registers.
+    Everything is spelled out, and the loop stands alone in its function: arrays of sums would stay
+    in memory, and beside a second loop the compiler runs out of registers.
     """
-    block = low.shape[1]
-    l0, l1, l2, l3 = low[0], low[1], low[2], low[3]
-    h0, h1, h2, h3 = high[0], high[1], high[2], high[3]
-    for j in range(-(-len(x) // block)):
-        part, to = x[j * block : (j + 1) * block], sums[j]
-        a0 = a1 = a2 = a3 = a4 = a5 = np.uint64(0)
-        b0 = b1 = b2 = b3 = b4 = b5 = np.uint64(0)
-        c0 = c1 = c2 = c3 = c4 = c5 = np.uint64(0)
-        d0 = d1 = d2 = d3 = d4 = d5 = np.uint64(0)
-        for i in range(len(part)):
-            entry = part[i]
-            z = np.uint64(entry & SIGNED_PRIME) + np.uint64((entry >> 61) + SIGNED_PRIME)
-            p, q, r = z & LIMB, (z >> LIMB_BITS) & LIMB, z >> TOP_LIMB
-            s, t = l0[i] & LOW, h0[i] & HIGH
-            a0 += p * s
-            a1 += q * s
-            a2 += r * s
-            a3 += p * t
-            a4 += q * t
-            a5 += r * t
-            s, t = l1[i] & LOW, h1[i] & HIGH
-            b0 += p * s
-            b1 += q * s
-            b2 += r * s
-            b3 += p * t
-            b4 += q * t
-            b5 += r * t
-            s, t = l2[i] & LOW, h2[i] & HIGH
-            c0 += p * s
-            c1 += q * s
-            c2 += r * s
-            c3 += p * t
-            c4 += q * t
-            c5 += r * t
-            s, t = l3[i] & LOW, h3[i] & HIGH
-            d0 += p * s
-            d1 += q * s
-            d2 += r * s
-            d3 += p * t
-            d4 += q * t
-            d5 += r * t
-        to[0], to[1], to[2], to[3], to[4], to[5] = a0, a1, a2, a3, a4, a5
-        to[6], to[7], to[8], to[9], to[10], to[11] = b0, b1, b2, b3, b4, b5
-        to[12], to[13], to[14], to[15], to[16], to[17] = c0, c1, c2, c3, c4, c5
-        to[18], to[19], to[20], to[21], to[22], to[23] = d0, d1, d2, d3, d4, d5
+    a0 = a1 = a2 = a3 = a4 = a5 = np.uint64(0)
+    b0 = b1 = b2 = b3 = b4 = b5 = np.uint64(0)
+    c0 = c1 = c2 = c3 = c4 = c5 = np.uint64(0)
+    d0 = d1 = d2 = d3 = d4 = d5 = np.uint64(0)
+    for i in range(len(x)):
+        entry = x[i]
+        z = np.uint64(entry & SIGNED_PRIME) + np.uint64((entry >> 61) + SIGNED_PRIME)
+        p, q, r = z & LIMB, (z >> LIMB_BITS) & LIMB, z >> TOP_LIMB
+        s, t = l0[i] & LOW, h0[i] & HIGH
+        a0 += p * s
+        a1 += q * s
+        a2 += r * s
+        a3 += p * t
+        a4 += q * t
+        a5 += r * t
+        s, t = l1[i] & LOW, h1[i] & HIGH
+        b0 += p * s
+        b1 += q * s
+        b2 += r * s
+        b3 += p * t
+        b4 += q * t
+        b5 += r * t
+        s, t = l2[i] & LOW, h2[i] & HIGH
+        c0 += p * s
+        c1 += q * s
+        c2 += r * s
+        c3 += p * t
+        c4 += q * t
+        c5 += r * t
+        s, t = l3[i] & LOW, h3[i] & HIGH
+        d0 += p * s
+        d1 += q * s
+        d2 += r * s
+        d3 += p * t
+        d4 += q * t
+        d5 += r * t
+    to[0], to[1], to[2], to[3], to[4], to[5] = a0, a1, a2, a3, a4, a5
+    to[6], to[7], to[8], to[9], to[10], to[11] = b0, b1, b2, b3, b4, b5
+    to[12], to[13], to[14], to[15], to[16], to[17] = c0, c1, c2, c3, c4, c5
+    to[18], to[19], to[20], to[21], to[22], to[23] = d0, d1, d2, d3, d4, d5
 
 
 @compiled
-def sums_of_one(x: NDArray[np.int64], low: Words, high: Words, sums: Words) -> None:
-    """The six sums of limb products of each block of x under one key, into sums[blocks, 0..5]."""
-    block = len(low)
-    for j in range(-(-len(x) // block)):
-        part, to = x[j * block : (j + 1) * block], sums[j]
-        a0 = a1 = a2 = a3 = a4 = a5 = np.uint64(0)
-        for i in range(len(part)):
-            entry = part[i]
-            z = np.uint64(entry & SIGNED_PRIME) + np.uint64((entry >> 61) + SIGNED_PRIME)
-            p, q, r = z & LIMB, (z >> LIMB_BITS) & LIMB, z >> TOP_LIMB
-            s, t = low[i] & LOW, high[i] & HIGH
-            a0 += p * s
-            a1 += q * s
-            a2 += r * s
-            a3 += p * t
-            a4 += q * t
-            a5 += r * t
-        to[0], to[1], to[2], to[3], to[4], to[5] = a0, a1, a2, a3, a4, a5
+def sums_of_one(x: NDArray[np.int64], low: Words, high: Words, to: Words) -> None:
+    """The six sums of limb products of one block under one key."""
+    a0 = a1 = a2 = a3 = a4 = a5 = np.uint64(0)
+    for i in range(len(x)):
+        entry = x[i]
+        z = np.uint64(entry & SIGNED_PRIME) + np.uint64((entry >> 61) + SIGNED_PRIME)
+        p, q, r = z & LIMB, (z >> LIMB_BITS) & LIMB, z >> TOP_LIMB
+        s, t = low[i] & LOW, high[i] & HIGH
+        a0 += p * s
+        a1 += q * s
+        a2 += r * s
+        a3 += p * t
+        a4 += q * t
+        a5 += r * t
+    to[0], to[1], to[2], to[3], to[4], to[5] = a0, a1, a2, a3, a4, a5
 
 
 @entry(VECTOR, numba.int64, MATRIX, MATRIX, VECTOR)
@@ -163,11 +166,33 @@ def power_table(keys: Words, block: int, low: Words, high: Words, step: Words) -
 
 
 @compiled
+def block_sums(x: NDArray[np.int64], block: int, low: Words, high: Words, sums: Words) -> None:
+    """The sums of every block of x under the one or four keys whose tables are given."""
+    blocks = -(-len(x) // block)
+    if len(low) == 4:
+        l0, l1, l2, l3 = low[0], low[1], low[2], low[3]
+        h0, h1, h2, h3 = high[0], high[1], high[2], high[3]
+        for j in range(blocks):
+            part = x[j * block : (j + 1) * block]
+            sums_of_four(part, l0, l1, l2, l3, h0, h1, h2, h3, sums[j])
+    else:
+        l0, h0 = low[0], high[0]
+        for j in range(blocks):
+            sums_of_one(x[j * block : (j + 1) * block], l0, h0, sums[j])
+
+
+@compiled
 def hash_row(
-    x: NDArray[np.int64], low: Words, high: Words, step: Words, sums: Words, out: Words
+    x: NDArray[np.int64],
+    block: int,
+    low: Words,
+    high: Words,
+    step: Words,
+    sums: Words,
+    out: Words,
 ) -> None:
     """sum_i x_i s^i for every key, by Horner's rule over blocks, from the last to the first."""
-    keys, block = low.shape
+    keys = len(low)
     out[:] = np.uint64(0)
     end = -(-len(x) // block)
     while end > 0:
@@ -176,10 +201,7 @@ def hash_row(
         key = 0
         while key < keys:
             width = 4 if keys - key >= 4 else 1
-            if width == 4:
-                sums_of_four(part, low[key : key + 4], high[key : key + 4], sums)
-            else:
-                sums_of_one(part, low[key], high[key], sums)
+            block_sums(part, block, low[key : key + width], high[key : key + width], sums)
             for lane in range(width):
                 value, factor = out[key + lane], step[key + lane]
                 for j in range(end - begin - 1, -1, -1):
@@ -189,9 +211,14 @@ def hash_row(
         end = begin
 
 
-@entry(INTEGERS, MATRIX, MATRIX, VECTOR, MATRIX)
-def hash_rows(x: NDArray[np.int64], low: Words, high: Words, step: Words, out: Words) -> None:
-    """The hashes of every row of x under every key, into out[rows, keys]."""
+@entry(INTEGERS, numba.int64, MATRIX, MATRIX, VECTOR, MATRIX)
+def hash_rows(
+    x: NDArray[np.int64], block: int, low: Words, high: Words, step: Words, out: Words
+) -> None:
+    """The hashes of every row of x under every key, into out[rows, keys].
+
+    The tables have at least `block` columns.
+    """
     sums = np.empty((BLOCKS_AT_ONCE, 24), np.uint64)
     for row in range(len(x)):
-        hash_row(x[row], low, high, step, sums, out[row])
+        hash_row(x[row], block, low, high, step, sums, out[row])

@@ -36,7 +36,8 @@ def squared_norms(rows: npt.NDArray[np.int64], backend: Backend = Backend.AUTO) 
     """
     loops = compiled("sums", settle("sums", backend, rows.size, pays_from=PAYS_FROM))
     totals = [0] * len(rows)
-    pieces = range(0, rows.shape[1], WIDEST if loops is not None else CACHED)
+    width = WIDEST if loops is not None else max(1, CACHED // max(1, len(rows)))
+    pieces = range(0, rows.shape[1], width)
     for begin, end in itertools.pairwise((*pieces, rows.shape[1])):
         part = np.ascontiguousarray(rows[:, begin:end])
         if loops is None:

@@ -24,10 +24,13 @@ PRIME = 2**61 - 1
 
 Matrix = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
-Tables = tuple[Words, Words, Words]
+Tables = tuple[int, Words, Words, Words]
 
 LARGEST_BLOCK = 4096
 """Sums of 4096 limb products stay within 64 bits; more do not."""
+
+APART = 8
+"""Rows of the tables begin so many words apart modulo a page: not all in one set of the cache."""
 
 PAYS_FROM = 1 << 23
 """So many products of an entry and a key repay the loading of the compiled form."""
@@ -110,11 +113,11 @@ class PolyHash:
 
     def _tables(self, loops: ModuleType, length: int) -> Tables:
         """The powers of every key in a block, and the power that leads to the next block."""
-        shape = len(self.keys), min(self.block, length)
-        low, high = np.empty(shape, np.uint64), np.empty(shape, np.uint64)
-        step = np.empty(len(self.keys), np.uint64)
-        loops.power_table(np.array(self.keys, dtype=np.uint64), shape[1], low, high, step)
-        return low, high, step
+        count, block = len(self.keys), min(self.block, length)
+        low, high = np.empty((2, count, block + APART), np.uint64)
+        step = np.empty(count, np.uint64)
+        loops.power_table(np.array(self.keys, dtype=np.uint64), block, low, high, step)
+        return block, low, high, step
 
     def _loops(self, loops: ModuleType, tables: Tables, rows: Matrix) -> Words:
         out = np.empty((len(rows), len(self.keys)), np.uint64)

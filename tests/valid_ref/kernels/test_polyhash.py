@@ -82,7 +82,7 @@ def test_4096_products_of_full_limbs_fit_and_twice_as_many_do_not(z: int, count:
         high = np.full((count, block), 2**30 - 1, dtype=np.uint64)
         rows = np.full((1, block), z - PRIME, dtype=np.int64)
         out = np.empty((1, count), np.uint64)
-        loops.hash_rows(rows, low, high, low[:, 0].copy(), out)
+        loops.hash_rows(rows, block, low, high, low[:, 0].copy(), out)
         assert (not out.any()) == expected
 
 
