@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from valid_ref.errors import ValidRefError
-from valid_ref.kernels import squared_norms
+from valid_ref.kernels import Backend, compiled, settle, squared_norms
 from valid_ref.schedule import Precision, Schedule
 
 IntVector = npt.NDArray[np.int64]
@@ -24,6 +24,11 @@ WORD_LIMIT = 2**62
 
 MERSENNE_61 = 2**61 - 1
 """The default prime (HA-1)."""
+
+_PIECE = 1 << 13
+
+_LOOPS_PAY_FROM = 1 << 15
+"""From so many entries of a model on the compiled update is worth loading."""
 
 
 class LatticeError(ValidRefError):
@@ -155,11 +160,19 @@ def mix(
 
     Implements: AR-4.
     """
-    total = -len(neighbours) * own
-    for model in neighbours:
-        total = total + model
-    scale = 1 << parameters.precision.step_bits
-    return scale * own + parameters.schedule.a(t) * total
+    Y = np.empty_like(own)
+    for piece in _pieces(len(own)):
+        total = -len(neighbours) * own[piece]
+        for model in neighbours:
+            total += model[piece]
+        total *= parameters.schedule.a(t)
+        Y[piece] = (own[piece] << parameters.precision.step_bits) + total
+    return Y
+
+
+def _pieces(length: int) -> list[slice]:
+    """Parts of a vector that stay in the cache through all operations on them."""
+    return [slice(begin, begin + _PIECE) for begin in range(0, length, _PIECE)]
 
 
 def evaluation_point(parameters: LatticeParameters, Y: IntVector) -> FloatVector:
@@ -168,7 +181,11 @@ def evaluation_point(parameters: LatticeParameters, Y: IntVector) -> FloatVector
     Implements: AR-4.
     """
     precision = parameters.precision
-    return np.ldexp(Y.astype(np.float64), -(precision.fraction_bits + precision.step_bits))
+    point = np.empty(len(Y), np.float64)
+    for piece in _pieces(len(Y)):
+        part = Y[piece].astype(np.float64)
+        point[piece] = np.ldexp(part, -(precision.fraction_bits + precision.step_bits))
+    return point
 
 
 def step(
@@ -186,9 +203,44 @@ def step(
 
     Implements: AR-5, AR-14.
     """
+    loops = compiled("steps", settle("steps", Backend.AUTO, len(Y), pays_from=_LOOPS_PAY_FROM))
+    real = gradient if isinstance(gradient, np.ndarray) else np.empty(0)
+    if loops is None or real.shape != Y.shape or real.dtype != np.float64:
+        return _step(parameters, t, Y, gradient, absorb=absorb)
+    x, gamma, fits = np.empty_like(Y), np.empty_like(Y), np.zeros(1, np.bool_)
+    loops.update(
+        np.ascontiguousarray(Y),
+        np.ascontiguousarray(real),
+        2.0**parameters.precision.fraction_bits,
+        parameters.schedule.A(t),
+        parameters.precision.step_bits,
+        float(min(_beyond(parameters, t), WORD_LIMIT)),
+        parameters.model_limit,
+        parameters.gradient_limit,
+        absorb,
+        x,
+        gamma,
+        fits,
+    )
+    if not fits[0]:
+        return _step(parameters, t, Y, gradient, absorb=absorb)  # which names the entry
+    return x, gamma
+
+
+def _beyond(parameters: LatticeParameters, t: int) -> int:
+    """What a lattice gradient must stay below, before it is multiplied with A_t.
+
+    Implements: AR-14.
+    """
+    bits = parameters.precision.step_bits
+    return -(-(parameters.gradient_limit + (1 << bits)) // parameters.schedule.A(t))
+
+
+def _step(
+    parameters: LatticeParameters, t: int, Y: IntVector, gradient: npt.ArrayLike, *, absorb: bool
+) -> tuple[IntVector, IntVector]:
     A, bits = parameters.schedule.A(t), parameters.precision.step_bits
-    beyond = -(-(parameters.gradient_limit + (1 << bits)) // A)  # AR-14: before the product
-    lattice_gradient = to_lattice(gradient, parameters.precision, beyond)
+    lattice_gradient = to_lattice(gradient, parameters.precision, _beyond(parameters, t))
     if lattice_gradient.shape != Y.shape:
         raise LatticeError(
             f"gradient has shape {lattice_gradient.shape}, the model {Y.shape}", clause="AR-5"
@@ -208,10 +260,9 @@ def shift_half_even(numerator: IntVector, bits: int) -> IntVector:
     quotient = numerator >> bits
     if bits == 0:
         return quotient
-    remainder = numerator - (quotient << bits)
-    half = 1 << (bits - 1)
-    odd_tie = (remainder == half) & ((quotient & 1) == 1)
-    rounded: IntVector = quotient + ((remainder > half) | odd_tie)
+    remainder = numerator & ((1 << bits) - 1)
+    remainder += quotient & 1  # a tie goes up only from an odd quotient
+    rounded: IntVector = quotient + (remainder > 1 << (bits - 1))
     return rounded
 
 
@@ -249,7 +300,7 @@ def squared_norm(vector: IntVector) -> int:
 
 def within(vector: IntVector, limit: int) -> bool:
     """Whether every entry lies strictly between -limit and limit."""
-    return bool(((vector < limit) & (vector > -limit)).all())
+    return vector.size == 0 or (int(vector.max()) < limit and int(vector.min()) > -limit)
 
 
 def check_range(vector: IntVector, limit: int, what: str) -> None:
@@ -257,9 +308,8 @@ def check_range(vector: IntVector, limit: int, what: str) -> None:
 
     Implements: AR-10.
     """
-    inside = (vector < limit) & (vector > -limit)
-    if not inside.all():
-        index = int(np.argmin(inside))
+    if not within(vector, limit):
+        index = int(np.argmin((vector < limit) & (vector > -limit)))
         raise LatticeError(
             f"entry {index} of the {what} is {int(vector[index])}, not below {limit} in magnitude",
             clause="AR-10",

@@ -21,8 +21,8 @@ _LIMB_BITS = 21
 _BLOCK = 1 << 11
 """At most so many products of two limbs add up exactly in float64."""
 
-_AT_ONCE = 1 << 18
-"""How many coefficients are in limbs at a time: 6 MB."""
+_AT_ONCE = 1 << 17
+"""How many coefficients are in limbs at a time: 3 MB."""
 
 _HORNER_AT_MOST = 1 << 10
 """Up to so many products, integers of any size are faster than matrices."""

@@ -3,7 +3,7 @@
 Every form gives the same integers. Nothing here is compiled or loaded at import.
 """
 
-from valid_ref.kernels.choice import Backend, KernelError
+from valid_ref.kernels.choice import Backend, KernelError, compiled, settle
 from valid_ref.kernels.norms import for_sums, squared_norms
 from valid_ref.kernels.polyhash import HashStream, PolyHash, StreamState
 from valid_ref.kernels.stacks import ROUNDS_AT_ONCE, groups, rounds_at_once, stack
@@ -16,9 +16,11 @@ __all__ = [
     "KernelError",
     "PolyHash",
     "StreamState",
+    "compiled",
     "for_sums",
     "groups",
     "rounds_at_once",
+    "settle",
     "squared_norms",
     "stack",
     "weighted_sums",

@@ -15,8 +15,8 @@ WIDEST = 1 << 18
 CACHED = 1 << 15
 """How many entries numpy takes at a time, so that their limbs stay in the cache."""
 
-PAYS_FROM = 1 << 23
-"""So many entries repay the loading of the compiled form."""
+PAYS_FROM = 1 << 20
+"""So many entries make the compiled form worth loading: where there are some there are more."""
 
 _SHIFT, _LIMB = np.uint64(21), np.uint64(2**21 - 1)
 

@@ -32,8 +32,14 @@ LARGEST_BLOCK = 4096
 APART = 8
 """Rows of the tables begin so many words apart modulo a page: not all in one set of the cache."""
 
-PAYS_FROM = 1 << 23
-"""So many products of an entry and a key repay the loading of the compiled form."""
+PAYS_FROM = 1 << 22
+"""So much work of numpy, about as many nanoseconds, makes the compiled form worth loading.
+
+One such call alone does not repay it; where there is one there are many.
+"""
+
+LIMBS_COST = 12
+"""Making the limbs of an entry costs numpy as much as so many keys."""
 
 PARALLEL = 1 << 25
 """From how many products on more than one processor is used unless the caller says otherwise."""
@@ -105,7 +111,8 @@ class PolyHash:
     def _plan(self, entries: int, threads: int | None) -> tuple[ModuleType | None, int]:
         """The compiled loops or None for numpy, and how many threads to use."""
         work = entries * len(self.keys)
-        settled = settle("hash61", self.backend, work, pays_from=PAYS_FROM)
+        numpy_work = entries * (len(self.keys) + LIMBS_COST)
+        settled = settle("hash61", self.backend, numpy_work, pays_from=PAYS_FROM)
         loops = compiled("hash61", settled) if work else None
         if threads is None:
             threads = len(os.sched_getaffinity(0)) if work >= PARALLEL else 1

@@ -18,7 +18,7 @@ ROWS_BEFORE_CARRY = 256
 """After so many rows the limbs are carried."""
 
 TOP_BITS = 40
-"""There are so many places that the highest word has at most so many bits after a carry."""
+"""At most so many bits has the highest word after a carry."""
 
 
 def weighted_sums(
@@ -74,7 +74,7 @@ class _Total:
         if len(self.words) == 1:
             self._carry(3)
         if self.uncarried + len(rows) > ROWS_BEFORE_CARRY:
-            self._carry(1 + -(-max(0, self.bound.bit_length() - TOP_BITS) // BITS))
+            self._carry(self._places())
         self.uncarried += len(rows)
         self._add_limbs(weights, rows, backend)
 
@@ -91,6 +91,10 @@ class _Total:
             for b in range(count):
                 self.words[place + b] += np.einsum("t,td->d", factors[b], limb)
 
+    def _places(self) -> int:
+        """With so many places the highest word has at most 40 bits after a carry."""
+        return 1 + -(-max(0, self.bound.bit_length() - TOP_BITS) // BITS)
+
     def _extend(self, places: int) -> None:
         missing = places - len(self.words)
         if missing > 0:
@@ -106,10 +110,11 @@ class _Total:
         self.uncarried = 0
 
     def integers(self) -> list[int]:
-        """The entries as integers of any size; two places fit into a word after a carry."""
+        """The entries as integers of any size; two places fit into 61 bits after a carry."""
         if len(self.words) == 1:
             return [*self.words[0].tolist()]
-        self._carry(len(self.words) + len(self.words) % 2)
+        places = max(len(self.words), self._places())
+        self._carry(places + places % 2)
         pairs = (self.words[1::2] << BITS) + self.words[::2]
         total = pairs[-1].astype(object)
         for pair in pairs[-2::-1]:

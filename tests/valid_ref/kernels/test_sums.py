@@ -90,6 +90,16 @@ def test_limbs_are_carried_before_they_can_wrap(backend: Backend, weight: int, e
 
 
 @pytest.mark.checks("GV-9")
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("bits", range(20, 132))
+def test_few_rows_of_the_largest_entries_are_joined_exactly(backend: Backend, bits: int) -> None:
+    """Found by the property above: the highest word has more than 42 bits before a carry."""
+    rows = np.array([[2**63 - 1, -(2**63)]] * 2)
+    weights = [2, 2**bits - 1]
+    assert weighted_sums([weights], [rows], 2, backend) == by_integers([weights], rows)
+
+
+@pytest.mark.checks("GV-9")
 def test_a_sum_stays_in_words_up_to_their_limit() -> None:
     for largest in (2**62 - 1, 2**62, 2**62 + 1):
         rows = np.array([[largest, -largest]])
