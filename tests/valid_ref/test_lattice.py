@@ -123,6 +123,7 @@ def test_float_to_lattice_and_back(values: list[float], f: int) -> None:
         ([float("inf")], "entry 0 is inf, not a finite number"),
         ([1e305], "entry 0 is 1e+305, beyond"),
         ([1.0, 2.0, -1e30], "entry 2 is -1e+30"),
+        ([1.0, 1e308], "entry 1 is 1e+308"),
         ([[1.0]], "shape (1, 1)"),
         (["a"], "not a vector of real numbers"),
     ],
