@@ -11,7 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 Compiled = TypeVar("Compiled", bound=Callable[..., Any])
-compiled = cast("Callable[[Compiled], Compiled]", numba.njit(cache=True, nogil=True))
+
+
+def _jit(function: Compiled, *signature: Any) -> Compiled:
+    """Cached where there is a place for a cache, else compiled anew in every process."""
+    njit: Any = numba.njit
+    try:
+        made = njit(*signature, cache=True, nogil=True)(function)
+    except RuntimeError:
+        made = njit(*signature, nogil=True)(function)
+    return cast("Compiled", made)
+
+
+def compiled(function: Compiled) -> Compiled:
+    """Compile for whatever arguments the loops call it with."""
+    return _jit(function)
+
 
 Words = NDArray[np.uint64]
 
@@ -21,5 +36,4 @@ VECTOR, MATRIX = numba.uint64[::1], numba.uint64[:, ::1]
 
 def entry(*arguments: Any) -> Callable[[Compiled], Compiled]:
     """Compile for these arguments alone when the module is loaded, or take it from the cache."""
-    decorate = numba.njit(numba.void(*arguments), cache=True, nogil=True)
-    return cast("Callable[[Compiled], Compiled]", decorate)
+    return lambda function: _jit(function, numba.void(*arguments))

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -80,3 +81,18 @@ def test_numba_asked_for_and_missing_is_an_error(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(KernelError, match="numba was asked for and is not installed"):
         compiled("hash61", Backend.NUMBA)
     assert settled(Backend.AUTO, 10**12) is Backend.NUMPY
+
+
+def test_loops_are_compiled_without_a_place_for_a_cache() -> None:
+    """Numba has no place for a cache of code that is in no file."""
+    import numba
+
+    from valid_ref.kernels.compile import compiled as jit
+    from valid_ref.kernels.compile import entry
+
+    made: dict[str, Any] = {}
+    exec("def double(x):\n    x[0] = 2 * x[0]", made)
+    for function in (jit(made["double"]), entry(numba.int64[::1])(made["double"])):
+        values = np.array([21])
+        function(values)
+        assert values.tolist() == [42]
