@@ -105,6 +105,8 @@ class PolyHash:
         def task(group: Vectors) -> Words:
             return self._loops(loops, tables, _check(stack(group)))
 
+        if threads == 1:
+            return np.concatenate([*map(task, groups(vectors))])
         with ThreadPoolExecutor(threads) as pool:
             return np.concatenate([*pool.map(task, groups(vectors))])
 

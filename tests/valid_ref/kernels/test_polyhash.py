@@ -146,6 +146,22 @@ def test_a_saved_state_that_no_stream_had_is_refused(state: StreamState) -> None
         PolyHash((1,)).stream(1).load(state)
 
 
+@pytest.mark.parametrize("length", [0, 3, 70_000])
+@pytest.mark.parametrize("backend", [Backend.NUMPY, Backend.NUMBA])
+def test_vectors_are_hashed_some_at_a_time(backend: Backend, length: int) -> None:
+    """More vectors than are stacked at once, or longer ones than are stacked at all."""
+    rows = np.random.default_rng(4).integers(
+        -(2**63), 2**63 - 1, (3 if length > 9 else 600, length)
+    )
+    hasher = PolyHash((0, 5, PRIME - 1), backend)
+    expected = PolyHash(hasher.keys, Backend.NUMPY).hash(rows)
+    for threads in (1, 3):
+        assert np.array_equal(hasher.hash_each([*rows], threads), expected)
+    assert hasher.hash_each([]).shape == (0, 3)
+    with pytest.raises(KernelError, match="expected rows"):
+        hasher.hash_each([np.zeros(4), np.zeros(4)])
+
+
 def test_the_lengths_of_pieces_do_not_matter() -> None:
     rows = np.random.default_rng(2).integers(-(2**62), 2**62, (1, 5000))
     expected = by_integers((3, PRIME - 5), rows)
