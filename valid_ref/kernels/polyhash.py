@@ -140,8 +140,9 @@ class PolyHash:
         spans = [slice(*pair) for pair in itertools.pairwise(ends)]
         parts = [rows[span] if by_rows else rows[:, span] for span in spans]
         tables = self._tables(loops, rows.shape[1])
-        with ThreadPoolExecutor(threads) as pool:
-            hashes = [*pool.map(lambda part: self._loops(loops, tables, part), parts)]
+        with ThreadPoolExecutor(threads - 1) as pool:
+            others = [pool.submit(self._loops, loops, tables, part) for part in parts[1:]]
+            hashes = [self._loops(loops, tables, parts[0]), *(one.result() for one in others)]
         if by_rows:
             return np.concatenate(hashes)
         stream = self.stream(len(rows))
