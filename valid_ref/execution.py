@@ -1,13 +1,16 @@
 """An execution of Valid: everything that was said, and how every agent ended."""
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 import attrs
 
 from valid_ref.lattice import IntVector
-from valid_ref.machine import Adversary, Round, count_scalars, honest, run_machine
+from valid_ref.machine import Adversary, Message, Round, count_scalars, honest, run_machine
+from valid_ref.protocols.measures import Remembered
 from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.protocols.valid import Private, Valid, ValidState
+from valid_ref.protocols.validation import Fixed, Validation
 
 
 @attrs.frozen
@@ -49,25 +52,42 @@ class Execution:
         Implements: VA-4, LM-7, LV-12, GV-10, SA-5.
         """
         graph = self.parameters.graph
+        counted: dict[int, int] = {}
+
+        def scalars(message: Message) -> int:
+            """Values are sent on and on: each is counted once, and the record keeps it alive."""
+            if type(message) is not MappingProxyType:
+                return count_scalars(message)
+            for value in message.values():
+                if id(value) not in counted:
+                    counted[id(value)] = count_scalars(value)
+            return sum(counted[id(value)] for value in message.values())
+
         totals: dict[str, list[Cost]] = {}
         for spoken in self.rounds:
             costs = totals.setdefault(spoken.phase, [Cost()] * graph.agents)
             for agent in range(graph.agents):
-                costs[agent] = _add(costs[agent], spoken, agent, graph.neighbours(agent))
+                costs[agent] = _add(costs[agent], spoken, agent, graph.neighbours(agent), scalars)
         return {phase: tuple(costs) for phase, costs in totals.items()}
 
 
-def _add(cost: Cost, spoken: Round, sender: int, receivers: tuple[int, ...]) -> Cost:
+def _add(
+    cost: Cost,
+    spoken: Round,
+    sender: int,
+    receivers: tuple[int, ...],
+    scalars: Callable[[Message], int],
+) -> Cost:
     changed = [receiver for receiver in receivers if (sender, receiver) in spoken.deviations]
     usual = spoken.said[sender]
     same = (len(receivers) - len(changed)) * (usual is not None)
-    scalars = same * count_scalars(usual) if same else 0
+    numbers = same * scalars(usual) if same else 0
     messages = same
     for receiver in changed:
         message = spoken.deviations[sender, receiver]
         messages += message is not None
-        scalars += count_scalars(message)
-    return Cost(cost.rounds + 1, cost.messages + messages, cost.scalars + scalars)
+        numbers += scalars(message)
+    return Cost(cost.rounds + 1, cost.messages + messages, cost.scalars + numbers)
 
 
 def execute(
@@ -84,10 +104,31 @@ def execute(
     """
     result = run_machine(
         parameters.graph,
-        Valid(parameters),
+        Valid(parameters, Remembered(parameters)),
         private,
         byzantine=byzantine,
         adversary=adversary,
         watch=watch,
+    )
+    return Execution(parameters, byzantine, result.rounds, result.states)
+
+
+def validate(
+    parameters: ValidParameters,
+    fixed: Mapping[int, Fixed],
+    *,
+    byzantine: frozenset[int] = frozenset(),
+    adversary: Adversary = honest,
+    watch: Callable[[int], None] | None = None,
+) -> Execution:
+    """Run the validation phase on transcripts of a learning phase that ran elsewhere.
+
+    The execution has the rounds after learning only, and so has what the adversary sees.
+
+    Implements: VA-1.
+    """
+    machine = Validation(Valid(parameters, Remembered(parameters)))
+    result = run_machine(
+        parameters.graph, machine, fixed, byzantine=byzantine, adversary=adversary, watch=watch
     )
     return Execution(parameters, byzantine, result.rounds, result.states)

@@ -15,11 +15,13 @@ from valid_ref.oracle.divergence import (
 from valid_ref.oracle.log import AlarmLine
 from valid_ref.oracle.messages import alarm_line
 from valid_ref.oracle.read import Recording
-from valid_ref.oracle.replay import ReplayedValid, no_gradient, replayed
-from valid_ref.oracle.shared import Shared
+from valid_ref.oracle.relation import Confirmed
+from valid_ref.oracle.replay import ReplayedValid, replayed
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.learn import PHASE as LEARNING
+from valid_ref.protocols.measures import Measures
 from valid_ref.protocols.valid import Private, ValidState
+from valid_ref.protocols.validation import no_gradient
 
 END = "the end"
 
@@ -32,13 +34,17 @@ class AgentReplay:
     Implements: RE-9.
     """
 
-    def __init__(self, recording: Recording, agent: int, shared: Shared) -> None:
+    def __init__(
+        self, recording: Recording, agent: int, measures: Measures, confirmed: Confirmed
+    ) -> None:
         self.recording, self.agent = recording, agent
         self.parameters = recording.parameters
         self.divergence: Divergence | None = None
         self.state: ValidState | None = None
         self._coming: Message = None
-        self._machine: ReplayedValid = replayed(self.parameters, lambda _t: self._coming, shared)
+        self._machine: ReplayedValid = replayed(
+            self.parameters, lambda _t: self._coming, measures, confirmed
+        )
         self._number = 1
         self._agreed = "the start"
         self._place: tuple[str, int] = (END, 0)

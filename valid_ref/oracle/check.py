@@ -10,7 +10,8 @@ from valid_ref.oracle.agent import AgentReplay
 from valid_ref.oracle.divergence import Divergence
 from valid_ref.oracle.outcome import Findings, evaluate
 from valid_ref.oracle.read import Recording
-from valid_ref.oracle.shared import Shared
+from valid_ref.oracle.relation import Confirmed
+from valid_ref.protocols.measures import Remembered
 from valid_ref.scenario.document import unstructure
 
 
@@ -98,9 +99,9 @@ def check(
     n = recording.header.agents
     chosen = range(n) if agents is None else sorted({*agents})
     judged = tuple(agent for agent in chosen if 0 <= agent < n and agent not in (known or ()))
-    shared = Shared(recording.parameters)
-    replays = [AgentReplay(recording, agent, shared) for agent in judged]
-    finished, rounds = _walk(recording, replays, watch)
+    measures, confirmed = Remembered(recording.parameters), Confirmed(recording.parameters)
+    replays = [AgentReplay(recording, agent, measures, confirmed) for agent in judged]
+    finished, rounds = _walk(recording, replays, measures, confirmed, watch)
     divergences = tuple(r.divergence for r in replays if r.divergence is not None)
     whole = agents is None
     status, reason = _status(recording, divergences, judged, rounds, whole=whole)
@@ -112,11 +113,16 @@ def check(
 
 
 def _walk(
-    recording: Recording, replays: list[AgentReplay], watch: Callable[[int], None] | None
+    recording: Recording,
+    replays: list[AgentReplay],
+    measures: Remembered,
+    confirmed: Confirmed,
+    watch: Callable[[int], None] | None,
 ) -> tuple[bool, int]:
     """Feed the rounds to all replays, one ahead: what is said next tells the gradient."""
     number, current = 0, None
-    for following in recording.rounds():
+    for following in recording.rounds(measures.one):
+        confirmed.observe(following, *recording.learned(following))
         for replay in replays:
             if current is None:
                 replay.begin(following)

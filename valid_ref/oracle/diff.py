@@ -11,8 +11,8 @@ from valid_ref.oracle.divergence import message_difference, shown
 from valid_ref.oracle.read import Recording
 from valid_ref.protocols.learn import LearningMessage
 
-IGNORED = {"producer", "checksums"}
-"""Fields of the header that say nothing about the run."""
+IGNORED = {"producer", "checksums", "start_model"}
+"""Fields of the header that say nothing about the run; x_0 may also stand in a file."""
 
 
 @attrs.frozen
@@ -39,6 +39,11 @@ def diff(left: Recording, right: Recording) -> Gap | None:
         one, other = getattr(left.header, field.name), getattr(right.header, field.name)
         if field.name not in IGNORED and one != other:
             return Gap(f"header.json, {field.name}", "the format", shown(one), shown(other))
+    starts = left.parameters.start_model, right.parameters.start_model
+    if not np.array_equal(*starts):
+        index = int(np.argmax(starts[0] != starts[1]))
+        one, other = (str(int(start[index])) for start in starts)
+        return Gap("x_0", "the header", one, other, index)
     if left.keys != right.keys:
         return Gap("keys.npy", "the header", shown(left.keys), shown(right.keys))
     agreed = "the keys"

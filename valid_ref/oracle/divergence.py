@@ -72,6 +72,8 @@ def message_difference(
 
     Implements: RE-9.
     """
+    if expected is found and isinstance(found, LearningMessage):
+        return None
     if phase == LEARNING:
         return _learning(parameters, expected, found)
     if phase == AGREEMENT:

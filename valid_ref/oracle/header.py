@@ -11,7 +11,7 @@ import numpy as np
 from valid_ref.errors import ValidRefError
 from valid_ref.graph import AgentGraph
 from valid_ref.hashing import PrimeField
-from valid_ref.lattice import MERSENNE_61, WORD_LIMIT, LatticeParameters
+from valid_ref.lattice import MERSENNE_61, WORD_LIMIT, IntVector, LatticeParameters
 from valid_ref.oracle.errors import RecordingError
 from valid_ref.oracle.npy import Layout, limbs_for
 from valid_ref.protocols.learn import LearnModel
@@ -22,6 +22,8 @@ from valid_ref.scenario.parts import LossPart
 from valid_ref.schedule import Precision, Schedule
 
 FORMAT = "valid-ref/recording/1"
+LONGEST_START = 1 << 12
+"""A longer x_0 is written to `start.npy`; readers take either."""
 
 
 @attrs.frozen
@@ -61,6 +63,8 @@ class Losses:
 class Header:
     """Graph, arithmetic, field, bounds, checks, reading, Byzantine agents if known, producer.
 
+    `start_model` is null where x_0 stands in `start.npy`.
+
     Implements: RE-2.
     """
 
@@ -77,7 +81,7 @@ class Header:
     prime: int
     model_limit: int
     gradient_limit: int
-    start_model: tuple[int, ...]
+    start_model: tuple[int, ...] | None
     bounds: BoundsLine | None
     weightings: tuple[WeightingLine, ...]
     keys_checked: CheckedKeys
@@ -91,11 +95,12 @@ class Header:
             raise RecordingError(f"format {self.format!r} is not {FORMAT!r}", clause="RE-2")
         if not (self.prime == MERSENNE_61 or _is_prime(self.prime)):
             raise RecordingError(f"p = {self.prime} is no prime below 2^64", clause="RE-2")
-        if len(self.start_model) != self.dimension:
+        start = self.start_model
+        if start is not None and len(start) != self.dimension:
             raise RecordingError(
-                f"x_0 has {len(self.start_model)} entries for d = {self.dimension}", clause="RE-2"
+                f"x_0 has {len(start)} entries for d = {self.dimension}", clause="RE-2"
             )
-        sizes = (*self.start_model, *self.mixing, *self.gradient)
+        sizes = (*(start or ()), *self.mixing, *self.gradient)
         if any(abs(number) >= WORD_LIMIT for number in sizes):
             raise RecordingError("x_0 or a step is not below 2^62", clause="RE-2")
         if any(weighting.total[1] < 1 for weighting in self.weightings):
@@ -159,9 +164,21 @@ def header_of(
     )  # fmt: skip
 
 
+def in_array(header: Header) -> bool:
+    """Whether x_0 is written to `start.npy` and not into the header.
+
+    Implements: RE-2.
+    """
+    return header.start_model is None or header.dimension > LONGEST_START
+
+
 def header_text(header: Header) -> str:
-    """The canonical text of a header."""
-    return json.dumps(unstructure(header), indent=1) + "\n"
+    """The canonical text of a header.
+
+    Implements: RE-2.
+    """
+    written = attrs.evolve(header, start_model=None) if in_array(header) else header
+    return json.dumps(unstructure(written), indent=1) + "\n"
 
 
 def header_schema() -> dict[str, Any]:
@@ -172,11 +189,18 @@ def header_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | schema(Header)
 
 
-def parameters_of(header: Header, place: str) -> ValidParameters:
+def parameters_of(
+    header: Header, place: str, start_model: IntVector | None = None
+) -> ValidParameters:
     """The parameters that a header describes; what does not fit together is refused.
+
+    `start_model` is x_0 where the header does not have it.
 
     Implements: RE-2, RE-7.
     """
+    start = header.start_model if start_model is None else start_model
+    if start is None:
+        raise RecordingError(f"{place}: there is no x_0", clause="RE-2")
     try:
         reading = Reading.without(*header.without)
         schedule = Schedule(
@@ -193,7 +217,7 @@ def parameters_of(header: Header, place: str) -> ValidParameters:
                 gradient_limit=header.gradient_limit,
                 enforce_field_range=reading.P20,
             ),
-            np.array(header.start_model, dtype=np.int64),
+            np.asarray(start, dtype=np.int64),
             PrimeField(header.prime),
             _bounds(header.bounds),
             tuple(_weighting(line) for line in header.weightings),
@@ -215,6 +239,14 @@ def _weighting(line: WeightingLine) -> Weighting:
     return Weighting(
         line.name, line.weights, total, line.optimality, line.heterogeneity, line.origin
     )
+
+
+def start_layout(dimension: int) -> Layout:
+    """The array of x_0.
+
+    Implements: RE-3.
+    """
+    return Layout("<i8", dimension, ())
 
 
 def layouts(parameters: ValidParameters) -> dict[str, Layout]:

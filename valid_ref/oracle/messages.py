@@ -4,8 +4,9 @@ A message that is not of the form that its phase demands is only kept as such: e
 treats all of them alike.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Protocol
 
 import attrs
 import numpy as np
@@ -33,10 +34,26 @@ from valid_ref.protocols.valid import ESTIMATES, KEYS, Valid
 TEXT_LENGTH = 80
 
 Value = tuple[int, ...]
-Store = Callable[[str, Value | LearningMessage], int]
-"""Puts a value into a growing array and says in which row."""
-Fetch = Callable[[str, int], Value]
-"""The value in a row of a growing array, checked."""
+
+
+class Store(Protocol):
+    """The growing arrays as they are written."""
+
+    def known(self, table: str, value: object) -> int | None:
+        """The row of this very object, if it was put before."""
+
+    def put(self, table: str, value: Value | LearningMessage) -> int:
+        """Put a value into a growing array; in which row it stands."""
+
+
+class Rows(Protocol):
+    """The rows of the growing arrays, checked."""
+
+    def value(self, table: str, row: int) -> Value:
+        """A row of `reports` or `estimates`."""
+
+    def pair(self, row: int) -> LearningMessage:
+        """A row of `deviations`."""
 
 
 @attrs.frozen
@@ -70,7 +87,7 @@ class Codec:
         if message is None:
             return None
         if phase == LEARNING and self.is_learning(message):
-            return LearningRow(store("deviations", message))  # type: ignore[arg-type]
+            return LearningRow(store.put("deviations", message))  # type: ignore[arg-type]
         if phase == AGREEMENT and isinstance(message, bool):
             return AlarmState(message)
         plain = type(message) in {dict, MappingProxyType} and isinstance(message, Mapping)
@@ -91,23 +108,27 @@ class Codec:
         known = {
             machine.order[tag]: value for tag, value in message.items() if tag in machine.order
         }
+        table = self.table(phase)
         keys, rows, nulls, malformed = [], [], [], []
         for position in sorted(known):
             (source, slot), value = machine.tags[position], known[position]
             tag = (source, KEY if isinstance(slot, str) else slot)
-            if value is None:
+            row = store.known(table, value)
+            if row is not None:
+                rows.append((*tag, row))
+            elif value is None:
                 nulls.append(tag)
             elif not machine.well_formed((source, slot), value):
                 malformed.append(tag)
             elif isinstance(value, int):
                 keys.append((source, value))
             elif isinstance(value, tuple):
-                rows.append((*tag, store(self.table(phase), value)))
+                rows.append((*tag, store.put(table, value)))
         return BroadcastEntries(
             tuple(keys), tuple(rows), tuple(nulls), tuple(malformed), len(known) < len(message)
         )
 
-    def decode(self, phase: str, spoken: Spoken, fetch: Fetch, place: str) -> Message:
+    def decode(self, phase: str, spoken: Spoken, rows: Rows, place: str) -> Message:
         """The message that a log line stands for; `InArrays` is decoded by the reader.
 
         Implements: RE-4, RE-7.
@@ -117,17 +138,15 @@ class Codec:
         if isinstance(spoken, Other):
             return Malformed(spoken.text)
         if isinstance(spoken, LearningRow) and phase == LEARNING:
-            both = np.array(fetch("deviations", spoken.row), dtype=np.int64)
-            model, gamma = both.reshape(2, -1)
-            return LearningMessage(model, gamma)
+            return rows.pair(spoken.row)
         if isinstance(spoken, AlarmState) and phase == AGREEMENT:
             return spoken.value
         if isinstance(spoken, BroadcastEntries) and phase in self.broadcasts:
-            return self._mapping(phase, spoken, fetch, place)
+            return self._mapping(phase, spoken, rows, place)
         raise RecordingError(f"{place}: {type(spoken).kind!r} in phase {phase}", clause="RE-4")
 
     def _mapping(
-        self, phase: str, spoken: BroadcastEntries, fetch: Fetch, place: str
+        self, phase: str, spoken: BroadcastEntries, rows: Rows, place: str
     ) -> Mapping[object, object]:
         machine = self.broadcasts[phase]
         if spoken.keys if phase != KEYS else spoken.rows:
@@ -135,7 +154,7 @@ class Codec:
         table = self.table(phase)
         values: list[tuple[int, int, object]] = [
             *((source, KEY, key) for source, key in spoken.keys),
-            *((source, slot, fetch(table, row)) for source, slot, row in spoken.rows),
+            *((source, slot, rows.value(table, row)) for source, slot, row in spoken.rows),
             *((source, slot, None) for source, slot in spoken.nulls),
             *((source, slot, Malformed()) for source, slot in spoken.malformed),
         ]

@@ -6,6 +6,7 @@ import struct
 from typing import Any
 
 import attrs
+import numpy as np
 import numpy.typing as npt
 
 from valid_ref.oracle.errors import RecordingError
@@ -94,9 +95,9 @@ def from_limbs(row: npt.NDArray[Any]) -> tuple[int, ...]:
 
     Implements: RE-3.
     """
-    low = row[:, 0].astype("<i8").tolist() if row.shape[1] == 1 else None
-    if low is not None:
-        return tuple(low)
+    low = row[:, 0].astype("<i8")
+    if (row[:, 1:].astype("<i8") == (low >> 63)[:, np.newaxis]).all():
+        return tuple(low.tolist())
     size = 8 * row.shape[1]
     raw = row.tobytes()
     return tuple(

@@ -2,29 +2,26 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import attrs
 import numpy as np
 
+from valid_ref.lattice import WORD_LIMIT, within
 from valid_ref.machine import Edge, Message, Round
 from valid_ref.oracle.errors import RecordingError
-from valid_ref.oracle.header import Header, layouts, parameters_of
+from valid_ref.oracle.header import Header, layouts, parameters_of, start_layout
 from valid_ref.oracle.log import AgentLine, EndLine, InArrays, Line, RoundLine, Spoken, line_text
-from valid_ref.oracle.messages import Codec, Value
-from valid_ref.oracle.npy import from_limbs
-from valid_ref.oracle.store import Limits, Member, members
-from valid_ref.protocols.global_validate import is_estimate
+from valid_ref.oracle.messages import Codec
+from valid_ref.oracle.rows import Array, One, RowReader, itself
+from valid_ref.oracle.store import START, Limits, Member, members
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.learn import LearningMessage
-from valid_ref.protocols.local_validate import is_report
 from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.protocols.valid import Valid
 from valid_ref.scenario.document import DocumentError, read_json, structure
 
-Array = np.ndarray[Any, Any]
 GROWING = ("reports", "estimates", "deviations")
 
 
@@ -45,7 +42,7 @@ class Recording:
     end: EndLine | None
     log: Member
     limits: Limits
-    genesis: bytes
+    genesis: Any
     codec: Codec = attrs.field(init=False, repr=False)
 
     @codec.default
@@ -67,15 +64,22 @@ class Recording:
         """The size of the arrays and of the log."""
         return self.log.size + sum(array.nbytes for array in self.arrays.values())
 
-    def rounds(self) -> Iterator[Round]:
-        """The rounds in order, up to the last complete one.
+    def learned(self, spoken: Round) -> tuple[Array | None, Array | None, Array | None]:
+        """Models and scaled gradients of a learning round as arrays, and the models before it."""
+        if spoken.phase != LEARNING:
+            return None, None, None
+        models, t = self.arrays["models"], spoken.number
+        return models[t - 1], self.arrays["gradients"][t - 1], models[t - 2] if t > 1 else None
+
+    def rounds(self, one: One = itself) -> Iterator[Round]:
+        """The rounds in order, up to the last complete one; `one` joins equal values.
 
         Implements: RE-4, RE-5, RE-6, RE-7.
         """
         machine = Valid(self.parameters)
         counts = dict.fromkeys(GROWING, 0)
-        hasher = hashlib.sha256(self.genesis)
-        fetch = self._fetcher()
+        hasher = self.genesis.copy()
+        rows = RowReader(self.parameters, self.arrays, one)
         for number, (place, line) in enumerate(self._lines(), start=1):
             self._check_rows(counts, line, place)
             if isinstance(line, EndLine):
@@ -93,7 +97,7 @@ class Recording:
                 return
             self._verify(hasher, line, self._new(line, counts), place)
             counts = attrs.asdict(line.rows)
-            yield self._round(line, fetch, place)
+            yield self._round(line, rows, place)
 
     def _check_rows(self, counts: Mapping[str, int], line: Line, place: str) -> None:
         for name in GROWING:
@@ -135,12 +139,12 @@ class Recording:
         if hasher.hexdigest() != line.sha256:
             raise RecordingError(f"{place}: the checksum does not fit", clause="RE-6")
 
-    def _round(self, line: RoundLine, fetch: Any, place: str) -> Round:
+    def _round(self, line: RoundLine, rows: RowReader, place: str) -> Round:
         n = self.parameters.graph.agents
         if len(line.said) != n:
             raise RecordingError(f"{place}: {len(line.said)} messages of {n} agents", clause="RE-4")
         said = {
-            agent: self._message(line, agent, spoken, fetch, f"{place}, agent {agent}")
+            agent: self._message(line, agent, spoken, rows, f"{place}, agent {agent}")
             for agent, spoken in enumerate(line.said)
         }
         deviations: dict[Edge, Message] = {}
@@ -150,14 +154,14 @@ class Recording:
             known = 0 <= sender < n and receiver in self.parameters.graph.neighbours(sender)
             if not known or (sender, receiver) in deviations:
                 raise RecordingError(f"{where}: no such edge, or twice", clause="RE-4")
-            deviations[sender, receiver] = self.codec.decode(line.phase, edge.message, fetch, where)
+            deviations[sender, receiver] = self.codec.decode(line.phase, edge.message, rows, where)
         return Round(line.phase, line.round, said, deviations)
 
     def _message(
-        self, line: RoundLine, agent: int, spoken: Spoken, fetch: Any, place: str
+        self, line: RoundLine, agent: int, spoken: Spoken, rows: RowReader, place: str
     ) -> Message:
         if line.phase != LEARNING:
-            return self.codec.decode(line.phase, spoken, fetch, place)
+            return self.codec.decode(line.phase, spoken, rows, place)
         model = self.arrays["models"][line.round - 1, agent]
         gamma = self.arrays["gradients"][line.round - 1, agent]
         if isinstance(spoken, InArrays):
@@ -166,29 +170,7 @@ class Recording:
             raise RecordingError(
                 f"{place}: the arrays hold a message that was not said", clause="RE-4"
             )
-        return self.codec.decode(line.phase, spoken, fetch, place)
-
-    def _fetcher(self) -> Any:
-        """Rows as tuples, checked; one row is one object, so that equal values compare fast.
-
-        As many are remembered as an honest run can have twice over, and no more.
-
-        Implements: RE-7.
-        """
-        forms = {"reports": is_report, "estimates": is_estimate}
-
-        @lru_cache(maxsize=4 * self.parameters.graph.edge_count + 16)
-        def fetch(table: str, row: int) -> Value:
-            array = self.arrays[table]
-            if not 0 <= row < len(array):
-                raise RecordingError(f"{table}.npy: there is no row {row}", clause="RE-4")
-            limbs = table == "estimates"
-            found = from_limbs(array[row]) if limbs else tuple(array[row].reshape(-1).tolist())
-            if table in forms and not forms[table](self.parameters, found):
-                raise RecordingError(f"{table}.npy: row {row} is out of range", clause="RE-4")
-            return found
-
-        return fetch
+        return self.codec.decode(line.phase, spoken, rows, place)
 
     def _lines(self) -> Iterator[tuple[str, Line]]:
         """The complete lines; an incomplete last one belongs to a run that was cut off."""
@@ -239,7 +221,8 @@ def open_recording(path: Path, limits: Limits | None = None) -> Recording:
     header: Header = read_document(Header, raw, "header.json")
     if header.agents > limits.agents:
         raise RecordingError(f"header.json: {header.agents} agents", clause="RE-7")
-    parameters = parameters_of(header, "header.json")
+    start = _start(found, header)
+    parameters = parameters_of(header, "header.json", start)
     end = _end(log, limits)
     shapes = layouts(parameters)
     arrays: dict[str, Array] = {}
@@ -255,8 +238,25 @@ def open_recording(path: Path, limits: Limits | None = None) -> Recording:
         raise RecordingError(f"keys.npy: a key is not below p = {header.prime}", clause="RE-3")
     if end is not None and len(end.agents) != header.agents:
         raise RecordingError(f"log.jsonl: the end names {len(end.agents)} agents", clause="RE-5")
-    genesis = raw + arrays["keys"].tobytes()
+    genesis = hashlib.sha256(raw)
+    for array in ([] if start is None else [start]) + [arrays["keys"]]:
+        genesis.update(array.tobytes())
     return Recording(path, header, parameters, arrays, end is not None, end, log, limits, genesis)
+
+
+def _start(found: Mapping[str, Member], header: Header) -> Array | None:
+    """x_0 from its file; there is one exactly where the header has none.
+
+    Implements: RE-2, RE-3, RE-7.
+    """
+    if (START in found) == (header.start_model is not None):
+        raise RecordingError(f"header.json: x_0 stands here or in {START}", clause="RE-2")
+    if header.start_model is not None:
+        return None
+    start = found[START].array(start_layout(header.dimension), finished=True)
+    if not within(start, WORD_LIMIT):
+        raise RecordingError(f"{START}: an entry is not below 2^62", clause="RE-2")
+    return start
 
 
 def _end(log: Member, limits: Limits) -> EndLine | None:

@@ -10,21 +10,17 @@ import attrs
 import numpy as np
 
 from valid_ref.alarms import Alarm, Raised
-from valid_ref.lattice import FloatVector, IntVector, LatticeParameters, mix, shift_half_even
+from valid_ref.lattice import IntVector, LatticeParameters, mix, shift_half_even
 from valid_ref.machine import Message
-from valid_ref.oracle.shared import Shared, SharedEstimateStage, SharedHashStage
+from valid_ref.oracle.relation import Confirmed
 from valid_ref.protocols.broadcast import ValidatedBroadcast
 from valid_ref.protocols.learn import PHASE, LearningMessage, LearnModel, LearnState
+from valid_ref.protocols.measures import Measures
 from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.protocols.valid import EstimateStage, HashStage, LearnStage, Stage, Valid
 
 Recorded = Callable[[int], Message]
 """What an agent said to all in this learning round, as recorded; None for silence."""
-
-
-def no_gradient(_t: int, point: FloatVector) -> FloatVector:
-    """The gradient source of a replay, which never asks for one."""
-    return point
 
 
 @attrs.frozen
@@ -35,6 +31,7 @@ class ReplayedLearnModel(LearnModel):
     """
 
     recorded: Recorded = attrs.field(kw_only=True, eq=False)
+    confirmed: Confirmed = attrs.field(kw_only=True, eq=False)
 
     def _advance(
         self, state: LearnState, t: int, own: IntVector, neighbours: list[IntVector]
@@ -47,12 +44,18 @@ class ReplayedLearnModel(LearnModel):
         if found is None:
             raised = Raised(Alarm.OWN_UPDATE_OUT_OF_RANGE, PHASE, t, about=state.agent)
             return attrs.evolve(state, message=None, alarms=(*state.alarms, raised))
+        confirmed = self.confirmed.follows(state.agent, found, own, neighbours)
+        if isinstance(found, LearningMessage) and confirmed:
+            return attrs.evolve(state, message=found)
         Y = mix(self.parameters, t, own, neighbours)
         if self._problem(found) is not None or not isinstance(found, LearningMessage):
             zero = np.zeros_like(Y)
             return attrs.evolve(state, message=explained(self.parameters, t, Y, zero, self.absorbs))
         expected = explained(self.parameters, t, Y, found.scaled_gradient, self.absorbs)
         return attrs.evolve(state, message=found if same(expected, found) else expected)
+
+    def _problem(self, message: Message) -> Alarm | None:
+        return None if self.confirmed.fits(message) else super()._problem(message)
 
     @property
     def absorbs(self) -> bool:
@@ -115,21 +118,21 @@ def _trusting(machine: ValidatedBroadcast) -> ValidatedBroadcast:
     return attrs.evolve(machine, well_formed=is_tuple)
 
 
-def replayed(parameters: ValidParameters, recorded: Recorded, shared: Shared) -> ReplayedValid:
+def replayed(
+    parameters: ValidParameters, recorded: Recorded, measures: Measures, confirmed: Confirmed
+) -> ReplayedValid:
     """The machine of one agent whose learning messages are recorded."""
 
     def stage_of(stage: Stage) -> Stage:
         if isinstance(stage, LearnStage):
             machine = ReplayedLearnModel(
                 parameters.graph, parameters.lattice, parameters.start_model, parameters.reading,
-                recorded=recorded,
+                recorded=recorded, confirmed=confirmed,
             )  # fmt: skip
-            return LearnStage(parameters, machine)
-        if isinstance(stage, HashStage):
-            return SharedHashStage(parameters, _trusting(stage.machine), shared=shared)
-        if isinstance(stage, EstimateStage):
-            return SharedEstimateStage(parameters, _trusting(stage.machine), shared=shared)
+            return attrs.evolve(stage, machine=machine)
+        if isinstance(stage, HashStage | EstimateStage):
+            return attrs.evolve(stage, machine=_trusting(stage.machine))
         return stage
 
-    stages = tuple(stage_of(stage) for stage in Valid(parameters).stages)
-    return ReplayedValid(parameters, stages=stages)
+    stages = tuple(stage_of(stage) for stage in Valid(parameters, measures).stages)
+    return ReplayedValid(parameters, measures, stages=stages)

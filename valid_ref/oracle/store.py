@@ -19,6 +19,9 @@ from valid_ref.oracle.npy import LONGEST_HEADER, Layout, parse_header
 
 ARRAYS = ("models", "gradients", "keys", "reports", "estimates", "deviations", "outputs")
 NAMES = ("header.json", "log.jsonl", *(f"{name}.npy" for name in ARRAYS))
+START = "start.npy"
+"""The one file that only some recordings have."""
+KNOWN = (*NAMES, START)
 LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 
 
@@ -100,7 +103,7 @@ def _in_directory(path: Path) -> dict[str, Member]:
     found = {}
     with os.scandir(path) as entries:
         for entry in entries:
-            if entry.name not in NAMES or not entry.is_file(follow_symlinks=False):
+            if entry.name not in KNOWN or not entry.is_file(follow_symlinks=False):
                 raise RecordingError(f"{path}: {entry.name!r} does not belong here", clause="RE-1")
             size = entry.stat(follow_symlinks=False).st_size
             found[entry.name] = Member(entry.name, Path(entry.path), 0, size)
@@ -116,7 +119,7 @@ def _in_zip(path: Path) -> dict[str, Member]:
     size = path.stat().st_size
     for info in _listing(path):
         name = info.filename
-        if name not in NAMES or name in found or info.orig_filename != name:
+        if name not in KNOWN or name in found or info.orig_filename != name:
             raise RecordingError(f"{path}: {name[:80]!r} does not belong here", clause="RE-1")
         if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
             raise RecordingError(
@@ -140,7 +143,7 @@ def _listing(path: Path) -> list[zipfile.ZipInfo]:
     except (zipfile.BadZipFile, struct.error, ValueError, OverflowError, EOFError, IndexError,
             NotImplementedError, UnicodeError, RuntimeError) as error:  # fmt: skip
         raise RecordingError(f"{path}: not a readable zip: {error}", clause="RE-1") from None
-    if len(infos) > len(NAMES):
+    if len(infos) > len(KNOWN):
         raise RecordingError(f"{path}: {len(infos)} members", clause="RE-1")
     return infos
 

@@ -8,16 +8,26 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO
+from typing import IO, Any
 
 import attrs
 import numpy as np
+import numpy.typing as npt
 
 from valid_ref.execution import Execution
 from valid_ref.lattice import IntVector
-from valid_ref.machine import Round
+from valid_ref.machine import Edge, Message, Round
 from valid_ref.oracle.errors import RecordingError
-from valid_ref.oracle.header import Header, Losses, header_of, header_text, layouts, parameters_of
+from valid_ref.oracle.header import (
+    Header,
+    Losses,
+    header_of,
+    header_text,
+    in_array,
+    layouts,
+    parameters_of,
+    start_layout,
+)
 from valid_ref.oracle.log import (
     AgentLine,
     EdgeLine,
@@ -31,7 +41,7 @@ from valid_ref.oracle.log import (
 )
 from valid_ref.oracle.messages import Codec, Value, alarm_line
 from valid_ref.oracle.npy import npy_header, to_limbs
-from valid_ref.oracle.store import LOCAL_HEADER, NAMES
+from valid_ref.oracle.store import KNOWN, LOCAL_HEADER, START
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.learn import LearningMessage
 
@@ -41,6 +51,9 @@ ALIGNMENT = 64
 
 class RecordingWriter:
     """Appends rounds to a directory; whatever was appended can be read if the run is cut off.
+
+    A trainer that has whole rounds as arrays appends them by `append_learning`, then runs
+    `valid_ref.execution.validate` on its transcripts and ends with `append_rest`.
 
     Implements: RE-3, RE-4, RE-5, RE-6.
     """
@@ -54,36 +67,49 @@ class RecordingWriter:
             raise RecordingError(f"{directory} is not empty", clause="RE-1")
         text = header_text(header).encode()
         (directory / "header.json").write_bytes(text)
+        self._checksums = header.checksums
+        self._hash = hashlib.sha256(text)
         self._files: dict[str, IO[bytes]] = {}
+        if in_array(header):
+            self._write_start(directory / START)
         for name, layout in self._layouts.items():
             self._files[name] = (directory / f"{name}.npy").open("wb")
             self._files[name].write(npy_header(layout, layout.rows or 0))
         self._log = (directory / "log.jsonl").open("wb")
         self._rows = dict.fromkeys(GROWING, 0)
-        self._known: dict[tuple[str, Value], int] = {}
-        self._checksums = header.checksums
-        self._hash = hashlib.sha256(text)
-        self._put("keys", np.array(keys, dtype="<u8").tobytes())
+        self._values: dict[tuple[str, Value], int] = {}
+        self._objects: dict[tuple[str, int], int] = {}
+        self._written: set[tuple[str, int]] = set()
+        self._learned = 0
+        self._put("keys", np.array(keys, dtype="<u8"))
 
-    def _put(self, name: str, raw: bytes) -> None:
-        self._files[name].write(raw)
+    def _write_start(self, path: Path) -> None:
+        start = np.ascontiguousarray(self._parameters.start_model, dtype="<i8")
+        path.write_bytes(npy_header(start_layout(start.size), start.size) + start.tobytes())
+        self._hash.update(start.data)
+
+    def _put(self, name: str, array: npt.NDArray[Any]) -> None:
+        data = np.ascontiguousarray(array, dtype=self._layouts[name].dtype).data
+        self._files[name].write(data)
         if self._checksums:
-            self._hash.update(raw)
+            self._hash.update(data)
 
-    def _store(self, table: str, value: Value | LearningMessage) -> int:
+    def known(self, table: str, value: object) -> int | None:
+        """The row of this very object, if it was put before."""
+        return self._objects.get((table, id(value)))
+
+    def put(self, table: str, value: Value | LearningMessage) -> int:
+        """Put a value into a growing array; in which row it stands. Equal ones stand once."""
         if isinstance(value, LearningMessage):
-            raw = (
-                value.model.astype("<i8").tobytes() + value.scaled_gradient.astype("<i8").tobytes()
-            )
+            self._put(table, np.stack([value.model, value.scaled_gradient]))
         else:
-            if (table, value) in self._known:
-                return self._known[table, value]
-            self._known[table, value] = self._rows[table]
-            if table == "estimates":
-                raw = to_limbs(value, self._layouts[table].row[1])
-            else:
-                raw = np.array(value, dtype="<u8").tobytes()
-        self._put(table, raw)
+            if (table, value) in self._values:
+                return self._values[table, value]
+            self._values[table, value] = self._rows[table]
+            self._objects[table, id(value)] = self._rows[table]
+            limbs = self._layouts[table].row[1] if table == "estimates" else 1
+            raw = to_limbs(value, limbs) if table == "estimates" else np.array(value, dtype="<u8")
+            self._put(table, np.frombuffer(raw, dtype="<u8"))
         self._rows[table] += 1
         return self._rows[table] - 1
 
@@ -92,30 +118,87 @@ class RecordingWriter:
 
         Implements: RE-4.
         """
-        phase, agents = spoken.phase, range(self._parameters.graph.agents)
-        said: list[Spoken] = []
-        if phase == LEARNING:
-            messages = [spoken.said[agent] for agent in agents]
-            fit = [self._codec.is_learning(message) for message in messages]
-            self._put("models", self._stack(messages, "model"))
-            self._put("gradients", self._stack(messages, "scaled_gradient"))
+        agents = range(self._parameters.graph.agents)
+        if spoken.phase != LEARNING:
+            said = [self._codec.encode(spoken.phase, spoken.said[v], self) for v in agents]
+            self._end_round(spoken.phase, spoken.number, said, spoken.deviations)
+            return
+        d = self._parameters.lattice.dimension
+        models, gradients = np.zeros((2, len(agents), d), dtype=np.int64)
+        others: dict[int, Message] = {}
         for agent in agents:
-            if phase == LEARNING and fit[agent]:
-                said.append(InArrays())
+            message = spoken.said[agent]
+            if isinstance(message, LearningMessage) and self._codec.is_learning(message):
+                models[agent], gradients[agent] = message.model, message.scaled_gradient
             else:
-                said.append(self._codec.encode(phase, spoken.said[agent], self._store))
-        deviations = tuple(
-            EdgeLine(*edge, self._codec.encode(phase, message, self._store))
-            for edge, message in sorted(spoken.deviations.items())
-        )
-        self._end_line(RoundLine(phase, spoken.number, tuple(said), deviations, Rows(**self._rows)))
+                others[agent] = message
+        self._append_arrays(spoken.number, models, gradients, spoken.deviations, others)
 
-    def _stack(self, messages: Sequence[object], field: str) -> bytes:
-        zero = np.zeros(self._parameters.lattice.dimension, dtype="<i8")
-        return b"".join(
-            (getattr(m, field) if self._codec.is_learning(m) else zero).astype("<i8").tobytes()
-            for m in messages
+    def append_learning(
+        self,
+        models: IntVector,
+        gradients: IntVector,
+        deviations: Mapping[Edge, Message] | None = None,
+        others: Mapping[int, Message] | None = None,
+    ) -> None:
+        """The next learning round from arrays int64 [n, d]: row v is what v says to all.
+
+        `deviations` are the messages on single directed edges that are others; `others` what
+        agents said to all that is no such row (None: silence), their rows are then zero.
+
+        Implements: RE-3, RE-4.
+        """
+        shape = (self._parameters.graph.agents, self._parameters.lattice.dimension)
+        others = {} if others is None else others
+        for name, array in (("models", models), ("gradients", gradients)):
+            if array.dtype != np.int64 or array.shape != shape:
+                raise RecordingError(
+                    f"{name} are {array.dtype} of shape {array.shape}, not int64 of {shape}",
+                    clause="RE-3",
+                )
+            if any(array[agent].any() for agent in others):
+                raise RecordingError(f"{name} of an agent that said no such thing", clause="RE-3")
+        self._append_arrays(self._learned + 1, models, gradients, deviations or {}, others)
+
+    def _append_arrays(
+        self,
+        number: int,
+        models: IntVector,
+        gradients: IntVector,
+        deviations: Mapping[Edge, Message],
+        others: Mapping[int, Message],
+    ) -> None:
+        self._put("models", models)
+        self._put("gradients", gradients)
+        self._learned += 1
+        said = [
+            self._codec.encode(LEARNING, others[agent], self) if agent in others else InArrays()
+            for agent in range(self._parameters.graph.agents)
+        ]
+        self._end_round(LEARNING, number, said, deviations)
+
+    def _end_round(
+        self, phase: str, number: int, said: list[Spoken], deviations: Mapping[Edge, Message]
+    ) -> None:
+        edges = tuple(
+            EdgeLine(*edge, self._codec.encode(phase, message, self))
+            for edge, message in sorted(deviations.items())
         )
+        self._written.add((phase, number))
+        self._end_line(RoundLine(phase, number, tuple(said), edges, Rows(**self._rows)))
+
+    def append_rest(self, execution: Execution) -> None:
+        """The rounds of an execution that are not written yet, and how everybody ended.
+
+        Implements: RE-4, RE-5.
+        """
+        for spoken in execution.rounds:
+            if (spoken.phase, spoken.number) not in self._written:
+                self.append(spoken)
+        agents = range(self._parameters.graph.agents)
+        memories = [execution.states[agent].memory for agent in agents]
+        ends = [AgentLine(not m.invalid, tuple(map(alarm_line, m.alarms))) for m in memories]
+        self.finish(ends, {agent: execution.output(agent) for agent in agents})
 
     def finish(self, agents: Sequence[AgentLine], outputs: Mapping[int, IntVector | None]) -> None:
         """How everybody ended.
@@ -125,7 +208,7 @@ class RecordingWriter:
         zero = np.zeros(self._parameters.lattice.dimension, dtype="<i8")
         for agent in range(self._parameters.graph.agents):
             output = outputs[agent]
-            self._put("outputs", (zero if output is None else output).astype("<i8").tobytes())
+            self._put("outputs", zero if output is None else output)
         for name in GROWING:
             self._files[name].seek(0)
             self._files[name].write(npy_header(self._layouts[name], self._rows[name]))
@@ -180,15 +263,9 @@ def write_recording(
         return
     known = execution.byzantine if byzantine_known else None
     header = header_of(execution.parameters, producer, known, losses, checksums=checksums)
-    states = [execution.states[agent] for agent in range(header.agents)]
-    with RecordingWriter(path, header, [state.memory.private.key for state in states]) as writer:
-        for spoken in execution.rounds:
-            writer.append(spoken)
-        ends = [
-            AgentLine(not s.memory.invalid, tuple(alarm_line(r) for r in s.memory.alarms))
-            for s in states
-        ]
-        writer.finish(ends, {agent: execution.output(agent) for agent in range(header.agents)})
+    keys = [execution.states[agent].memory.private.key for agent in range(header.agents)]
+    with RecordingWriter(path, header, keys) as writer:
+        writer.append_rest(execution)
 
 
 def pack(directory: Path, target: Path) -> None:
@@ -197,7 +274,7 @@ def pack(directory: Path, target: Path) -> None:
     Implements: RE-1.
     """
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
-        for name in NAMES:
+        for name in KNOWN:
             source = directory / name
             if not source.exists():
                 continue

@@ -1,6 +1,7 @@
 """Valid: the phases in order, as one machine (alg:valid, alg:validationphase)."""
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any, Protocol
 
 import attrs
@@ -8,10 +9,11 @@ import attrs
 from valid_ref.alarms import Alarms
 from valid_ref.lattice import GradientSource, IntVector
 from valid_ref.machine import Machine, Message
-from valid_ref.protocols import global_validate, local_validate
+from valid_ref.protocols import local_validate
 from valid_ref.protocols.agreement import AgreementState, ValidationStateAgreement
 from valid_ref.protocols.broadcast import BroadcastState, Slot, ValidatedBroadcast
 from valid_ref.protocols.learn import LearnModel, LearnState, Transcripts
+from valid_ref.protocols.measures import Measures
 from valid_ref.protocols.parameters import ValidParameters
 
 KEYS, COMMITMENTS = "LocalValidate.keys", "LocalValidate.commitments"
@@ -53,6 +55,17 @@ class Memory:
         return self.transcripts if self.transcripts is not None else Transcripts((), {})
 
 
+@attrs.frozen
+class Learned:
+    """What one agent brings from the learning phase: its transcripts, and its alarms so far.
+
+    Implements: LM-5.
+    """
+
+    transcripts: Transcripts
+    alarms: Alarms = ()
+
+
 class Stage(Protocol):
     """One phase: its machine, its private input, and what its end means for the memory."""
 
@@ -74,7 +87,7 @@ class LearnStage:
     Implements: VA-1, LV-2.
     """
 
-    parameters: ValidParameters
+    measures: Measures
     machine: LearnModel
 
     def enter(self, memory: Memory) -> GradientSource:
@@ -86,9 +99,16 @@ class LearnStage:
 
         Implements: LM-5, LV-1.
         """
-        transcripts = self.machine.transcripts(state)
-        norms = local_validate.norm_alarms(self.parameters, transcripts)
-        memory = attrs.evolve(memory, transcripts=transcripts)
+        return self.fix(memory, Learned(self.machine.transcripts(state), state.alarms))
+
+    def fix(self, memory: Memory, state: Learned) -> Memory:
+        """The memory with which validation begins.
+
+        Implements: LV-2.
+        """
+        received = state.transcripts.received.items()
+        norms = chain.from_iterable(self.measures.norms(*sent) for sent in received)
+        memory = attrs.evolve(memory, transcripts=state.transcripts)
         return memory.alarmed_by(state.alarms + tuple(norms))
 
 
@@ -119,13 +139,13 @@ class KeyStage:
 class CommitmentStage:
     """As printed: hashes under one's own key, before the keys; nobody reads them (P09)."""
 
-    parameters: ValidParameters
+    measures: Measures
     machine: ValidatedBroadcast
 
     def enter(self, memory: Memory) -> Mapping[Slot, object]:
         """The hashes of everything received, all under one's own key."""
-        keys = (memory.private.key,) * self.parameters.graph.agents
-        return _reports(self.parameters, memory, keys)
+        keys = (memory.private.key,) * self.machine.graph.agents
+        return _reports(self.measures, memory, keys)
 
     def leave(self, memory: Memory, state: BroadcastState) -> Memory:
         """Only the alarms of the broadcast matter."""
@@ -139,21 +159,18 @@ class HashStage:
     Implements: LV-6, LV-7, LV-8, LV-9.
     """
 
-    parameters: ValidParameters
+    measures: Measures
     machine: ValidatedBroadcast
 
     def enter(self, memory: Memory) -> Mapping[Slot, object]:
         """The hashes of everything received, under the keys of all."""
-        return _reports(self.parameters, memory, memory.keys)
+        return _reports(self.measures, memory, memory.keys)
 
     def leave(self, memory: Memory, state: BroadcastState) -> Memory:
         """Check every agent."""
-        own = local_validate.transcript_report(
-            self.parameters, memory.keys, memory.fixed_transcripts.own
-        )
-        reports: Any = state.held
-        raised = local_validate.hash_alarms(self.parameters, memory.agent, reports, own)
-        return memory.alarmed_by(state.alarms + tuple(raised))
+        own = self.measures.report(memory.keys, memory.fixed_transcripts.own)
+        raised = self.measures.hash_alarms(memory.agent, state.held, own)
+        return memory.alarmed_by(state.alarms + raised)
 
 
 @attrs.frozen
@@ -163,23 +180,19 @@ class EstimateStage:
     Implements: GV-3, GV-4, GV-5, GV-6.
     """
 
-    parameters: ValidParameters
+    measures: Measures
     machine: ValidatedBroadcast
 
     def enter(self, memory: Memory) -> Mapping[Slot, object]:
         """The estimates of everything received."""
         received = memory.fixed_transcripts.received
-        return {
-            sender: global_validate.estimate(self.parameters, transcript)
-            for sender, transcript in received.items()
-        }
+        return {sender: self.measures.estimate(sent) for sender, sent in received.items()}
 
     def leave(self, memory: Memory, state: BroadcastState) -> Memory:
         """Check the network."""
-        own = global_validate.estimate(self.parameters, memory.fixed_transcripts.own)
-        estimates: Any = state.held
-        raised = global_validate.estimate_alarms(self.parameters, memory.agent, estimates, own)
-        return memory.alarmed_by(state.alarms + tuple(raised))
+        own = self.measures.estimate(memory.fixed_transcripts.own)
+        raised = self.measures.estimate_alarms(memory.agent, state.held, own)
+        return memory.alarmed_by(state.alarms + raised)
 
 
 @attrs.frozen
@@ -200,17 +213,13 @@ class AgreementStage:
         return attrs.evolve(memory.alarmed_by(state.alarms), invalid=state.alarmed)
 
 
-def _reports(
-    parameters: ValidParameters, memory: Memory, keys: tuple[int, ...]
-) -> Mapping[Slot, object]:
+def _reports(measures: Measures, memory: Memory, keys: tuple[int, ...]) -> Mapping[Slot, object]:
     """One report per neighbour.
 
     Implements: LV-5.
     """
-    return {
-        sender: local_validate.transcript_report(parameters, keys, transcript)
-        for sender, transcript in memory.fixed_transcripts.received.items()
-    }
+    received = memory.fixed_transcripts.received
+    return {sender: measures.report(keys, sent) for sender, sent in received.items()}
 
 
 @attrs.frozen
@@ -224,17 +233,22 @@ class ValidState:
 
 @attrs.frozen
 class Valid:
-    """The whole protocol as one machine.
+    """The whole protocol as one machine; whoever shares results brings other measures.
 
     Implements: VA-1.
     """
 
     parameters: ValidParameters
+    measures: Measures = attrs.field(eq=False, repr=False)
     stages: tuple[Stage, ...] = attrs.field(init=False, eq=False, repr=False)
+
+    @measures.default
+    def _measures(self) -> Measures:
+        return Measures(self.parameters)
 
     @stages.default
     def _stages(self) -> tuple[Stage, ...]:
-        return _phases(self.parameters)
+        return _phases(self.parameters, self.measures)
 
     @property
     def rounds(self) -> int:
@@ -251,7 +265,7 @@ class Valid:
 
     def start(self, agent: int, private: Private) -> ValidState:
         """Enter the first phase."""
-        return self._enter(Memory(agent, private), 0)
+        return self.enter(Memory(agent, private), 0)
 
     def send(self, state: ValidState, round_number: int) -> Message:
         """What the current phase sends."""
@@ -273,9 +287,10 @@ class Valid:
         memory = stage.leave(state.memory, inner)
         if state.stage + 1 == len(self.stages):
             return ValidState(memory, state.stage, inner)
-        return self._enter(memory, state.stage + 1)
+        return self.enter(memory, state.stage + 1)
 
-    def _enter(self, memory: Memory, index: int) -> ValidState:
+    def enter(self, memory: Memory, index: int) -> ValidState:
+        """Begin the phase of this index."""
         stage = self.stages[index]
         return ValidState(memory, index, stage.machine.start(memory.agent, stage.enter(memory)))
 
@@ -288,7 +303,7 @@ class Valid:
         return None if state.memory.invalid or not own else own[-1].model
 
 
-def _phases(parameters: ValidParameters) -> tuple[Stage, ...]:
+def _phases(parameters: ValidParameters, measures: Measures) -> tuple[Stage, ...]:
     """LearnModel, LocalValidate, GlobalValidate, ValidationStateAgreement.
 
     Implements: VA-1, LV-1.
@@ -300,26 +315,26 @@ def _phases(parameters: ValidParameters) -> tuple[Stage, ...]:
     }
 
     def is_report(_tag: object, value: object) -> bool:
-        return local_validate.is_report(parameters, value)
+        return measures.is_report(value)
 
     def is_key(_tag: object, value: object) -> bool:
         return local_validate.is_key(parameters, value)
 
     def is_estimate(_tag: object, value: object) -> bool:
-        return global_validate.is_estimate(parameters, value)
+        return measures.is_estimate(value)
 
     def broadcast(name: str, slots: Mapping[int, tuple[Slot, ...]], form: Any) -> Any:
         return ValidatedBroadcast(graph, name, slots, form, reading)
 
     learn: Stage = LearnStage(
-        parameters, LearnModel(graph, parameters.lattice, parameters.start_model, reading)
+        measures, LearnModel(graph, parameters.lattice, parameters.start_model, reading)
     )
     keys: Stage = KeyStage(parameters, broadcast(KEYS, own_slot, is_key))
     commitments: Stage = CommitmentStage(
-        parameters, broadcast(COMMITMENTS, neighbour_slots, is_report)
+        measures, broadcast(COMMITMENTS, neighbour_slots, is_report)
     )
-    hashes: Stage = HashStage(parameters, broadcast(HASHES, neighbour_slots, is_report))
-    estimates: Stage = EstimateStage(parameters, broadcast(ESTIMATES, neighbour_slots, is_estimate))
+    hashes: Stage = HashStage(measures, broadcast(HASHES, neighbour_slots, is_report))
+    estimates: Stage = EstimateStage(measures, broadcast(ESTIMATES, neighbour_slots, is_estimate))
     agreement: Stage = AgreementStage(ValidationStateAgreement(graph, reading))
     before = () if reading.P09 else (commitments,)
     first = (learn, *before, keys) if reading.P11 else (keys, learn, *before)

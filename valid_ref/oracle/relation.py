@@ -1,0 +1,129 @@
+"""The learning relation of a whole round at once: who surely follows, decided column by column.
+
+This only ever confirms. Where it does not, the machine of the agent decides by itself.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from valid_ref.lattice import IntVector
+from valid_ref.machine import Message, Round
+from valid_ref.protocols.learn import LearningMessage
+from valid_ref.protocols.parameters import ValidParameters
+
+COLUMNS = 1 << 12
+"""How many entries of all agents are looked at together, so that they stay in the cache."""
+
+Matrix = npt.NDArray[np.int64]
+
+
+class Confirmed:
+    """What is known of the current learning round: messages in range, agents that follow.
+
+    Implements: RE-9.
+    """
+
+    def __init__(self, parameters: ValidParameters) -> None:
+        self._parameters = parameters
+        self._before: list[Message] = []
+        self._said: list[Message] = []
+        self._fit: tuple[frozenset[int], frozenset[int]] = frozenset(), frozenset()
+        self._follow: frozenset[int] = frozenset()
+
+    def observe(
+        self,
+        spoken: Round,
+        models: Matrix | None,
+        gradients: Matrix | None,
+        earlier: Matrix | None,
+    ) -> None:
+        """Take in a round; of a learning round its rows [n, d], and the models of the last one."""
+        agents = range(self._parameters.graph.agents)
+        self._before, self._said = self._said, []
+        fit, self._follow = frozenset[int](), frozenset()
+        if models is not None and gradients is not None:
+            self._said = [spoken.said[agent] for agent in agents]
+            inside, relation = confirm(self._parameters, spoken.number, earlier, models, gradients)
+            real = [v for v in agents if inside[v] and isinstance(self._said[v], LearningMessage)]
+            fit = frozenset(id(self._said[v]) for v in real)
+            self._follow = frozenset(v for v in real if relation[v])
+        self._fit = self._fit[1], fit
+
+    def fits(self, message: Message) -> bool:
+        """Whether this very message of this round or the last is known to be in range."""
+        return id(message) in self._fit[0] or id(message) in self._fit[1]
+
+    def follows(
+        self, agent: int, found: Message, own: IntVector, neighbours: Sequence[IntVector]
+    ) -> bool:
+        """Whether what an agent says is known to follow from just these models."""
+        if agent not in self._follow or found is not self._said[agent]:
+            return False
+        if not self._before:
+            start = self._parameters.start_model
+            return own is start and all(model is start for model in neighbours)
+        senders = (agent, *self._parameters.graph.neighbours(agent))
+        return all(
+            isinstance(message := self._before[sender], LearningMessage) and message.model is model
+            for sender, model in zip(senders, (own, *neighbours), strict=True)
+        )
+
+
+def confirm(
+    parameters: ValidParameters,
+    t: int,
+    earlier: Matrix | None,
+    models: Matrix,
+    gradients: Matrix,
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """For every agent whether its rows are in range, and whether they are x(t) and Gamma(t).
+
+    `earlier` are the models of round t-1, None for x_0. They are if 2^k x + Gamma = Y and
+    A_t < 2^k: then some A_t G lies among the 2^k - 1 numbers or more that are rounded to x. Else,
+    and without P17, nothing is confirmed. Numbers beyond the range may wrap; nobody is confirmed
+    by them.
+
+    Implements: RE-9, AR-4, AR-5, AR-6.
+    """
+    lattice, graph = parameters.lattice, parameters.graph
+    bits, schedule = lattice.precision.step_bits, lattice.schedule
+    fit = np.ones(graph.agents, dtype=np.bool_)
+    follow = np.full(graph.agents, parameters.reading.P17 and schedule.A(t) < 1 << bits)
+    degrees = np.array([[graph.degree(v)] for v in range(graph.agents)], dtype=np.int64)
+    for begin in range(0, lattice.dimension, COLUMNS):
+        columns = slice(begin, begin + COLUMNS)
+        x, gamma = models[:, columns], gradients[:, columns]
+        fit &= _within(x, lattice.model_limit) & _within(gamma, lattice.gradient_limit)
+        if not follow.any():
+            continue
+        Y = _mixed(parameters, t, earlier, columns, degrees)
+        follow &= ((x << bits) + gamma == Y).all(axis=1)
+    return fit, follow
+
+
+def _within(rows: Matrix, limit: int) -> npt.NDArray[np.bool_]:
+    inside: Any = (rows.max(axis=1) < limit) & (rows.min(axis=1) > -limit)
+    return np.asarray(inside, dtype=np.bool_)
+
+
+def _mixed(
+    parameters: ValidParameters, t: int, earlier: Matrix | None, columns: slice, degrees: Matrix
+) -> Matrix:
+    """Y of all agents: everybody stands at x_0 before round 1, where mixing changes nothing.
+
+    Implements: AR-4.
+    """
+    scale = 1 << parameters.lattice.precision.step_bits
+    if earlier is None:
+        return scale * parameters.start_model[np.newaxis, columns]
+    x, graph = earlier[:, columns], parameters.graph
+    total = np.empty_like(x)
+    for v in range(graph.agents):
+        np.add.reduce(x[list(graph.neighbours(v))], axis=0, out=total[v])
+    total -= degrees * x
+    total *= parameters.lattice.schedule.a(t)
+    total += scale * x
+    return total
