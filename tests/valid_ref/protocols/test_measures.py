@@ -78,7 +78,7 @@ def test_each_transcript_is_measured_once(monkeypatch) -> None:
 
 def test_equal_tuples_are_one_object() -> None:
     measures = Remembered(support.network(PATH))
-    first, second = (tuple([big, 1]) for big in (10**20, 10**20))
+    first, second = ((big, 1) for big in (10**20, 10**20))
     assert first is not second
     assert measures.one(first) is measures.one(second) is first
 

@@ -1,0 +1,230 @@
+"""A synthetic recording of any size, and how fast and in how much memory it is checked.
+
+Gradients are random integers, the update is the exact one of the lattice, the validation phase is
+that of the reference. With `--deviates` one agent adds one to one entry of its model in one round
+and says so to all; the recording does not tell who is Byzantine.
+
+    python benchmarks/big_recording.py write DIRECTORY [--dimension D] [--rounds T] [--deviates]
+    python benchmarks/big_recording.py check RECORDING
+"""
+
+import argparse
+import cProfile
+import json
+import pstats
+import resource
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from valid_ref.execution import Execution, validate
+from valid_ref.graph import AgentGraph
+from valid_ref.graph_families import parse_family
+from valid_ref.hashing import PrimeField
+from valid_ref.lattice import default_limits, shift_half_even
+from valid_ref.oracle import Recording, RecordingWriter, check, header_of, open_recording
+from valid_ref.protocols.learn import LearningMessage, Transcripts
+from valid_ref.protocols.parameters import (
+    Bounds,
+    ValidParameters,
+    exponential_weights,
+    make_weighting,
+)
+from valid_ref.protocols.valid import Learned
+from valid_ref.protocols.validation import Fixed
+from valid_ref.schedule import constant, experiment, make_schedule
+
+Matrix = npt.NDArray[np.int64]
+CHUNK = 1 << 26
+
+
+@attrs.frozen
+class Deviation:
+    """One agent adds one to one entry of its model in one round."""
+
+    agent: int
+    round: int
+    entry: int
+
+
+def parameters_for(graph: AgentGraph, d: int, T: int) -> ValidParameters:
+    """The steps of the experiments, bounds and thresholds that nothing reaches."""
+    schedule = make_schedule(T, experiment(), constant(1 / (2 * graph.max_degree)))
+    lattice = default_limits(d, schedule, graph.max_degree)
+    precision = schedule.precision
+    start = np.random.default_rng([1, d]).integers(-(1 << 24), 1 << 24, d, dtype=np.int64)
+    weights = exponential_weights(T, 0.95)
+    checks = (make_weighting("exponential", weights, graph.agents, precision.fraction_bits,
+                             optimality=1e6, heterogeneity=1e12),)  # fmt: skip
+    loose = (d * lattice.gradient_limit**2,) * T
+    return ValidParameters(graph, lattice, start, PrimeField(), Bounds(loose, loose), checks)
+
+
+def learning(
+    parameters: ValidParameters, seed: int, deviation: Deviation | None
+) -> Iterator[tuple[Matrix, Matrix]]:
+    """Models and scaled gradients of every round, [n, d] each.
+
+    The gradient is a random lattice vector of up to a quarter a unit; agents mix what was said.
+    """
+    lattice, graph = parameters.lattice, parameters.graph
+    n, d, bits = graph.agents, lattice.dimension, lattice.precision.step_bits
+    size = 1 << (lattice.precision.fraction_bits - 2)
+    said = np.tile(parameters.start_model, (n, 1))
+    for t in range(1, lattice.schedule.rounds + 1):
+        random = np.random.default_rng([seed, t])
+        total = np.stack([said[list(graph.neighbours(v))].sum(axis=0) for v in range(n)])
+        degrees = np.array([[graph.degree(v)] for v in range(n)], dtype=np.int64)
+        Y = (said << bits) + lattice.schedule.a(t) * (total - degrees * said)
+        gradients = random.integers(-size, size, (n, d), dtype=np.int64)
+        models = shift_half_even(Y - lattice.schedule.A(t) * gradients, bits)
+        gammas = Y - (models << bits)
+        if deviation is not None and deviation.round == t:
+            models[deviation.agent, deviation.entry] += 1
+        said = models
+        yield models, gammas
+
+
+def transcripts_of(recording: Recording) -> dict[int, Transcripts]:
+    """What every agent sent and received, mapped from the files of a run without edges apart."""
+    models, gammas = recording.arrays["models"], recording.arrays["gradients"]
+    graph = recording.parameters.graph
+    sent = [
+        tuple(LearningMessage(x[v], g[v]) for x, g in zip(models, gammas, strict=True))
+        for v in range(graph.agents)
+    ]
+    return {v: Transcripts(sent[v], {u: sent[u] for u in graph.neighbours(v)})
+            for v in range(graph.agents)}  # fmt: skip
+
+
+def write(
+    directory: Path,
+    parameters: ValidParameters,
+    *,
+    seed: int = 0,
+    checksums: bool = False,
+    deviation: Deviation | None = None,
+) -> Execution:
+    """Stream a run into a directory: the learning rounds, then validation off the files."""
+    prime = parameters.field.prime
+    keys = [int(key) for key in np.random.default_rng([seed, 0]).integers(
+        prime, size=parameters.graph.agents)]  # fmt: skip
+    known = frozenset[int]() if deviation is None else None
+    header = header_of(parameters, "benchmarks/big_recording.py", known, checksums=checksums)
+    with RecordingWriter(directory, header, keys) as writer:
+        for models, gammas in learning(parameters, seed, deviation):
+            writer.append_learning(models, gammas)
+        sent = transcripts_of(open_recording(directory))
+        fixed = {v: Fixed(keys[v], Learned(sent[v])) for v in range(header.agents)}
+        execution = validate(parameters, fixed)
+        writer.append_rest(execution)
+    return execution
+
+
+@contextmanager
+def watched() -> Iterator[dict[str, int]]:
+    """The largest anonymous memory that was seen, looked at fifty times a second."""
+    seen = {"anonymous_bytes": 0}
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.wait(0.02):
+            lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+            found = [int(line.split()[1]) << 10 for line in lines if line.startswith("RssAnon")]
+            seen["anonymous_bytes"] = max(seen["anonymous_bytes"], *found)
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        done.set()
+        thread.join()
+
+
+def read_all(path: Path) -> tuple[int, float]:
+    """How many bytes the recording has, and how long it takes to read them and nothing else."""
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    buffer, total, begin = bytearray(CHUNK), 0, time.perf_counter()
+    for name in files:
+        with name.open("rb", buffering=0) as file:
+            while count := file.readinto(buffer):
+                total += count
+    return total, time.perf_counter() - begin
+
+
+def measure(path: Path) -> dict[str, object]:
+    """Check a recording once; time by phase, memory, and the speed beside plain reading."""
+    size, reading = read_all(path)
+    opened = open_recording(path)
+    begin = time.perf_counter()
+    with watched() as seen:
+        marks: list[float] = []
+        verdict = check(opened, watch=lambda _number: marks.append(time.perf_counter() - begin))
+        marks.append(time.perf_counter() - begin)
+    T, n = opened.header.rounds, opened.header.agents
+    ends = {"learning relation": T, "norms": T + 1, "keys": T + n, "hashes": T + n + 1,
+            "broadcast of hashes": T + 2 * n, "estimates": T + 2 * n + 1,
+            "broadcast of estimates": T + 3 * n, "their checks and agreement": len(marks)}  # fmt: skip
+    last, phases = 0.0, {}
+    for name, end in ends.items():
+        reached = marks[min(end, len(marks)) - 1]
+        phases[name], last = round(reached - last, 2), reached
+    return {
+        "verdict": verdict.status.value,
+        "divergences": [str(d).splitlines()[0] for d in verdict.divergences],
+        "bytes": size,
+        "seconds": round(marks[-1], 2),
+        "MB_per_second": round(size / marks[-1] / 1e6, 1),
+        "plain_reading_MB_per_second": round(size / reading / 1e6, 1),
+        "seconds_by_phase": phases,
+        "peak_anonymous_MB": round(seen["anonymous_bytes"] / 1e6, 1),
+        "peak_resident_MB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3, 1),
+    }
+
+
+def main() -> None:
+    """Write or check."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("action", choices=["write", "check"])
+    parser.add_argument("path", type=Path)
+    parser.add_argument("--graph", default="paper")
+    parser.add_argument("--dimension", type=int, default=109_386)
+    parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--checksums", action="store_true")
+    parser.add_argument("--deviates", action="store_true")
+    parser.add_argument("--profile", action="store_true", help="Print where checking spends time.")
+    options = parser.parse_args()
+    if options.action == "write":
+        graph = parse_family(options.graph)
+        d, T = options.dimension, options.rounds
+        deviation = Deviation(graph.agents // 3, (T + 1) // 2, d // 3) if options.deviates else None
+        parameters = parameters_for(graph, d, T)
+        begin = time.perf_counter()
+        with watched() as seen:
+            write(options.path, parameters, seed=options.seed, checksums=options.checksums,
+                  deviation=deviation)  # fmt: skip
+        print(json.dumps({"seconds": round(time.perf_counter() - begin, 2), "deviation":
+                          None if deviation is None else attrs.asdict(deviation),
+                          "peak_anonymous_MB": round(seen["anonymous_bytes"] / 1e6, 1)}))  # fmt: skip
+        return
+    profile = cProfile.Profile()
+    if options.profile:
+        profile.enable()
+    result = measure(options.path)
+    print(json.dumps(result, indent=1))
+    if options.profile:
+        profile.disable()
+        pstats.Stats(profile, stream=sys.stderr).sort_stats("tottime").print_stats(25)
+
+
+if __name__ == "__main__":
+    main()
