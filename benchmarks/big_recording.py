@@ -170,9 +170,16 @@ def measure(path: Path) -> dict[str, object]:
         verdict = check(opened, watch=lambda _number: marks.append(time.perf_counter() - begin))
         marks.append(time.perf_counter() - begin)
     T, n = opened.header.rounds, opened.header.agents
-    ends = {"learning relation": T, "norms": T + 1, "keys": T + n, "hashes": T + n + 1,
-            "broadcast of hashes": T + 2 * n, "estimates": T + 2 * n + 1,
-            "broadcast of estimates": T + 3 * n, "their checks and agreement": len(marks)}  # fmt: skip
+    ends = {
+        "learning relation": T,
+        "norms": T + 1,
+        "keys": T + n,
+        "hashes": T + n + 1,
+        "broadcast of hashes": T + 2 * n,
+        "estimates": T + 2 * n + 1,
+        "broadcast of estimates": T + 3 * n,
+        "their checks and agreement": len(marks),
+    }
     last, phases = 0.0, {}
     for name, end in ends.items():
         reached = marks[min(end, len(marks)) - 1]
@@ -212,9 +219,12 @@ def main() -> None:
         with watched() as seen:
             write(options.path, parameters, seed=options.seed, checksums=options.checksums,
                   deviation=deviation)  # fmt: skip
-        print(json.dumps({"seconds": round(time.perf_counter() - begin, 2), "deviation":
-                          None if deviation is None else attrs.asdict(deviation),
-                          "peak_anonymous_MB": round(seen["anonymous_bytes"] / 1e6, 1)}))  # fmt: skip
+        result = {
+            "seconds": round(time.perf_counter() - begin, 2),
+            "deviation": None if deviation is None else attrs.asdict(deviation),
+            "peak_anonymous_MB": round(seen["anonymous_bytes"] / 1e6, 1),
+        }
+        print(json.dumps(result, indent=1))
         return
     profile = cProfile.Profile()
     if options.profile:
