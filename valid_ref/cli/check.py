@@ -24,6 +24,7 @@ def check(
         list[int] | None, typer.Option(help="Replay this agent only; may be repeated.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdict only.")] = False,
     schema: Annotated[
         bool, typer.Option("--schema", help="Print the JSON schemas of a recording.")
     ] = False,
@@ -41,9 +42,10 @@ def check(
     if recording is None:
         raise typer.BadParameter("name a recording")
     opened = open_recording(recording)
-    with _progress(opened, hidden=as_json) as watch:
+    with _progress(opened, hidden=as_json or quiet) as watch:
         verdict = check_recording(opened, agents=agent or None, watch=watch)
-    typer.echo(json.dumps(verdict.as_json()) if as_json else render(verdict))
+    shown = verdict.status.value if quiet else render(verdict)
+    typer.echo(json.dumps(verdict.as_json()) if as_json else shown)
     raise typer.Exit(0 if verdict.conforms else 1)
 
 

@@ -14,6 +14,7 @@ def diff(
     left: Annotated[Path, typer.Argument(help="A recording: a directory or a zip.")],
     right: Annotated[Path, typer.Argument(help="Another one.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the place only.")] = False,
 ) -> None:
     """Print the first difference of two recordings; exit status 1 if there is one.
 
@@ -25,7 +26,10 @@ def diff(
     if as_json:
         typer.echo(json.dumps(None if gap is None else gap.as_json()))
     elif gap is None:
-        typer.echo("the recordings are of the same run")
+        if not quiet:
+            typer.echo("the recordings are of the same run")
+    elif quiet:
+        typer.echo(gap.place)
     else:
         entry = "" if gap.index is None else f", entry {gap.index}"
         typer.echo(f"{gap.place}{entry}\n  last agreed: {gap.agreed}")

@@ -1,5 +1,6 @@
 """`valid-ref record`: run a scenario and keep everything that was said."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +20,8 @@ def record(
         bool, typer.Option("--anonymous", help="Do not record who is Byzantine.")
     ] = False,
     checksums: Annotated[bool, typer.Option(help="A running checksum in every line.")] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the outcome only.")] = False,
 ) -> None:
     """Run a scenario (the default one if none is given) and record it.
 
@@ -29,4 +32,8 @@ def record(
     chosen = Scenario() if scenario is None else load_scenario(scenario)
     finished = run_scenario(chosen)
     record_run(finished, output, byzantine_known=not anonymous, checksums=checksums)
-    typer.echo(f"{output}: {len(finished.execution.rounds)} rounds, outcome {finished.outcome}")
+    rounds, outcome = len(finished.execution.rounds), finished.outcome
+    if as_json:
+        typer.echo(json.dumps({"path": str(output), "rounds": rounds, "outcome": outcome}))
+    else:
+        typer.echo(outcome if quiet else f"{output}: {rounds} rounds, outcome {outcome}")

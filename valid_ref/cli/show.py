@@ -13,6 +13,9 @@ from valid_ref.oracle import Recording, open_recording
 def show(
     recording: Annotated[Path, typer.Argument(help="A recording: a directory or a zip.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print whether it is finished only.")
+    ] = False,
 ) -> None:
     """Summarise a recording without judging it.
 
@@ -21,6 +24,9 @@ def show(
     facts = summarise(open_recording(recording))
     if as_json:
         typer.echo(json.dumps(facts))
+        return
+    if quiet:
+        typer.echo("finished" if facts["finished"] else "cut off")
         return
     for name, value in facts.items():
         if name != "agents":

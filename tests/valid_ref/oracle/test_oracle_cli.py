@@ -52,6 +52,27 @@ def test_record_check_show_diff(scenario, tmp_path) -> None:
     assert invoke("check").exit_code == 2
 
 
+def test_every_command_is_for_machines_and_for_scripts(scenario, tmp_path) -> None:
+    """--json prints one document, --quiet one word; both keep the exit status."""
+    paths = tmp_path / "a.zip", tmp_path / "b"
+    for path, flags in zip(paths, (["--json"], ["--quiet"]), strict=True):
+        done = invoke("record", scenario, "-o", path, *flags)
+        assert done.exit_code == 0
+        outcome = json.loads(done.output)["outcome"] if "--json" in flags else done.output.strip()
+        assert outcome in {"a", "b", "c", "failed"}
+    for command, word in (("check", "conforms"), ("show", "finished")):
+        assert invoke(command, paths[0], "-q").output == word + "\n"
+        assert isinstance(json.loads(invoke(command, paths[0], "--json").output), dict)
+    assert invoke("diff", *paths, "-q").output == ""
+    assert json.loads(invoke("diff", *paths, "--json").output) is None
+    log = (paths[1] / "log.jsonl").read_bytes().splitlines(keepends=True)
+    (paths[1] / "log.jsonl").write_bytes(b"".join(log[:3]))
+    assert invoke("show", paths[1], "-q").output == "cut off\n"
+    for command, word in (("check", "cannot tell"), ("diff", "LocalValidate.keys round 2")):
+        done = invoke(command, *(paths if command == "diff" else paths[1:]), "-q")
+        assert (done.exit_code, done.output) == (1, word + "\n")
+
+
 @pytest.mark.checks("RE-13")
 def test_first_difference(tmp_path) -> None:
     parameters = support.network(AgentGraph.from_edges(3, [(0, 1), (1, 2)]))
