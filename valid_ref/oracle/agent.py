@@ -15,11 +15,9 @@ from valid_ref.oracle.divergence import (
 from valid_ref.oracle.log import AlarmLine
 from valid_ref.oracle.messages import alarm_line
 from valid_ref.oracle.read import Recording
-from valid_ref.oracle.relation import Confirmed
-from valid_ref.oracle.replay import ReplayedValid, replayed
+from valid_ref.oracle.replay import ReplayedValid
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.learn import PHASE as LEARNING
-from valid_ref.protocols.measures import Measures
 from valid_ref.protocols.valid import Private, ValidState
 from valid_ref.protocols.validation import no_gradient
 
@@ -30,21 +28,19 @@ class AgentReplay:
     """Replays one agent on the inboxes that the recording has for it.
 
     Rounds come one ahead: `judge` sees what is said, `hear` what is received and what follows.
+    `coming` is where the machine looks up what an agent says next.
 
     Implements: RE-9.
     """
 
     def __init__(
-        self, recording: Recording, agent: int, measures: Measures, confirmed: Confirmed
+        self, recording: Recording, agent: int, machine: ReplayedValid, coming: dict[int, object]
     ) -> None:
         self.recording, self.agent = recording, agent
         self.parameters = recording.parameters
         self.divergence: Divergence | None = None
         self.state: ValidState | None = None
-        self._coming: Message = None
-        self._machine: ReplayedValid = replayed(
-            self.parameters, lambda _t: self._coming, measures, confirmed
-        )
+        self._machine, self._coming = machine, coming
         self._number = 1
         self._agreed = "the start"
         self._place: tuple[str, int] = (END, 0)
@@ -60,7 +56,8 @@ class AgentReplay:
 
     def _expect(self, following: Round | None) -> None:
         learning = following is not None and following.phase == LEARNING
-        self._coming = self._to_all(following) if learning and following is not None else None
+        said = self._to_all(following) if learning and following is not None else None
+        self._coming[self.agent] = said
 
     def _to_all(self, spoken: Round) -> Message:
         """What the agent says to all; also if that is recorded edge by edge."""

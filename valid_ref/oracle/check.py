@@ -11,6 +11,7 @@ from valid_ref.oracle.divergence import Divergence
 from valid_ref.oracle.outcome import Findings, evaluate
 from valid_ref.oracle.read import Recording
 from valid_ref.oracle.relation import Confirmed
+from valid_ref.oracle.replay import replayed
 from valid_ref.protocols.measures import Remembered
 from valid_ref.scenario.document import unstructure
 
@@ -100,7 +101,9 @@ def check(
     chosen = range(n) if agents is None else sorted({*agents})
     judged = tuple(agent for agent in chosen if 0 <= agent < n and agent not in (known or ()))
     measures, confirmed = Remembered(recording.parameters), Confirmed(recording.parameters)
-    replays = [AgentReplay(recording, agent, measures, confirmed) for agent in judged]
+    coming: dict[int, object] = {}
+    machine = replayed(recording.parameters, coming.__getitem__, measures, confirmed)
+    replays = [AgentReplay(recording, agent, machine, coming) for agent in judged]
     finished, rounds = _walk(recording, replays, measures, confirmed, watch)
     divergences = tuple(r.divergence for r in replays if r.divergence is not None)
     whole = agents is None

@@ -17,7 +17,7 @@ from valid_ref.scenario.build_loss import build_problem
 from valid_ref.scenario.parts import Logistic, Quadratics, RandomQuadratics, Ridge
 from valid_ref.scenario.scenario import Scenario
 
-MOST_NUMBERS = 10**8
+MOST_NUMBERS = 10**7
 """Losses that need more numbers than this are not built from a header."""
 
 

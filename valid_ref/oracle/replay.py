@@ -20,7 +20,7 @@ from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.protocols.valid import EstimateStage, HashStage, LearnStage, Stage, Valid
 
 Recorded = Callable[[int], Message]
-"""What an agent said to all in this learning round, as recorded; None for silence."""
+"""What an agent says to all in the coming learning round, as recorded; None for silence."""
 
 
 @attrs.frozen
@@ -40,7 +40,7 @@ class ReplayedLearnModel(LearnModel):
 
         Silence is explained by a gradient that leaves the range (AR-14); it comes with an alarm.
         """
-        found = self.recorded(t)
+        found = self.recorded(state.agent)
         if found is None:
             raised = Raised(Alarm.OWN_UPDATE_OUT_OF_RANGE, PHASE, t, about=state.agent)
             return attrs.evolve(state, message=None, alarms=(*state.alarms, raised))
@@ -101,7 +101,7 @@ def same(left: LearningMessage, right: LearningMessage) -> bool:
 
 @attrs.frozen
 class ReplayedValid(Valid):
-    """The whole protocol of one agent, with its learning phase replayed.
+    """The whole protocol, with its learning phase replayed.
 
     Implements: RE-9.
     """
@@ -121,7 +121,7 @@ def _trusting(machine: ValidatedBroadcast) -> ValidatedBroadcast:
 def replayed(
     parameters: ValidParameters, recorded: Recorded, measures: Measures, confirmed: Confirmed
 ) -> ReplayedValid:
-    """The machine of one agent whose learning messages are recorded."""
+    """The machine of the agents whose learning messages are recorded."""
 
     def stage_of(stage: Stage) -> Stage:
         if isinstance(stage, LearnStage):

@@ -102,7 +102,8 @@ class ValidatedBroadcast:
 
         Implements: VB-5, VB-6, VB-7.
         """
-        held, fresh = dict(state.held), dict[Tag, object]()
+        held, fresh = state.held, dict[Tag, object]()
+        own: dict[Tag, object] = {}
         alarms = list(state.alarms)
 
         def object_to(alarm: Alarm, sender: int | None, about: object = None) -> None:
@@ -114,12 +115,13 @@ class ValidatedBroadcast:
                     if held[tag] != value:
                         object_to(Alarm.DIFFERENT_VALUE, sender, tag)
                 elif not self._compares(round_number):
-                    held[tag] = fresh[tag] = value
+                    if not fresh:
+                        own = dict(held)
+                        held = MappingProxyType(own)
+                    own[tag] = fresh[tag] = value
         if round_number == self.rounds and self.reading.P01:
             self._object_to_nulls(held, object_to)
-        return BroadcastState(
-            state.agent, MappingProxyType(held), MappingProxyType(fresh), tuple(alarms)
-        )
+        return BroadcastState(state.agent, held, MappingProxyType(fresh), tuple(alarms))
 
     def _compares(self, round_number: int) -> bool:
         """Whether this is the round in which nobody adopts.

@@ -64,11 +64,13 @@ def rounds(draw):
 
 
 @pytest.mark.checks("RE-9", "AR-6")
-@given(case=rounds(), columns=st.integers(1, 5))
-def test_confirmed_is_what_the_machines_say(case, columns) -> None:
+@given(case=rounds(), columns=st.integers(1, 5), dense=st.sampled_from([0, 64]))
+def test_confirmed_is_what_the_machines_say(case, columns, dense) -> None:
     parameters, t, _earlier, models, _gradients = case
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(relation, "COLUMNS", columns)
+        patch.setattr(relation, "DENSE", dense)
+        patch.setattr(relation, "EXACT", 1 << 62)  # the drawn numbers are small
         fit, follow = confirm(*case)
     wanted_fit, wanted_follow = plain(*case)
     assert fit.tolist() == wanted_fit
@@ -123,6 +125,21 @@ def test_verdicts_are_the_same_without_confirmation(tmp_path_factory, data) -> N
         patch.setattr(Confirmed, "observe", lambda *_arguments: None)
         slow = check(open_recording(path))
     assert quick == slow
+
+
+@pytest.mark.checks("AR-4")
+@pytest.mark.parametrize("model_bits", [52, 51])
+def test_sums_are_exact_at_the_largest_models(model_bits) -> None:
+    """A model may have 52 bits; the sums of two are floats only below 2^53."""
+    parameters = support.network(PATH, d=3, T=2, precision=Precision(6, 1), mixing=(1, 1),
+                                 gradient=(1, 1))  # fmt: skip
+    lattice = attrs.evolve(parameters.lattice, model_limit=1 << model_bits, gradient_limit=1 << 58)
+    parameters = attrs.evolve(parameters, lattice=lattice)
+    largest = (1 << model_bits) - 1
+    earlier = np.array([[largest, 1 - largest, largest - 2], [1, 2, -3], [largest, -largest, 1]])
+    Y = [mix(lattice, 2, earlier[v], [earlier[u] for u in PATH.neighbours(v)]) for v in range(3)]
+    models = np.zeros((3, 3), dtype=np.int64)
+    assert confirm(parameters, 2, earlier, models, np.stack(Y))[1].all()
 
 
 def test_limits_of_the_lattice_are_those_of_the_definition() -> None:

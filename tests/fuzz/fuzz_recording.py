@@ -1,0 +1,83 @@
+"""A coverage-guided fuzzer of the reader of recordings and of the oracle behind it.
+
+    python tests/fuzz/fuzz_recording.py --runs 20000 [--seconds S] [--corpus DIRECTORY]
+
+Whatever the bytes, the answer is a verdict or a RecordingError, within seconds and within a
+gigabyte. An input that gives anything else is written as `crash-*` to the corpus directory's
+parent; it belongs into `tests/fuzz/found`, which the fast suite replays. Needs atheris.
+
+Implements nothing: checks RE-7.
+"""
+
+import argparse
+import random
+import resource
+import sys
+import tempfile
+from pathlib import Path
+
+import atheris
+
+MEMORY = 1 << 30
+"""Beyond what the process has after it is set up."""
+SECONDS = 20
+"""For one input."""
+
+with atheris.instrument_imports(include=["valid_ref.oracle", "valid_ref.scenario.document"]):
+    from tests.fuzz.recordings import BASES, build, judged, write_bases
+
+
+def seeds(target: Path) -> None:
+    """Inputs of every form: whole zips, single files, and random structural changes."""
+    home = target.parent / "bases"
+    drawn = random.Random(1)
+    for number, base in enumerate(BASES):
+        (target / f"zip-{base}").write_bytes(bytes([number, 0]) + home.joinpath(
+            f"{base}.zip").read_bytes())  # fmt: skip
+        for file in sorted((home / base).iterdir()):
+            name = bytes([number, 2, _position(file.name)])
+            (target / f"{base}-{file.name}").write_bytes(name + file.read_bytes())
+        for form in (1, 3):
+            for index in range(40):
+                raw = bytes([number, form]) + drawn.randbytes(drawn.randrange(1, 24))
+                (target / f"{base}-{form}-{index}").write_bytes(raw)
+
+
+def _position(name: str) -> int:
+    from valid_ref.oracle.store import KNOWN
+
+    return KNOWN.index(name)
+
+
+def main() -> None:
+    """Set up, limit the memory, fuzz."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=20_000)
+    parser.add_argument("--seconds", type=int, default=0, help="0: no limit but the runs")
+    parser.add_argument("--corpus", type=Path, help="kept between runs; else made anew")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as scratch:
+        corpus = Path(scratch) / "corpus" if options.corpus is None else options.corpus
+        corpus.mkdir(parents=True, exist_ok=True)
+        home = corpus.parent / "bases"
+        if not home.exists():
+            write_bases(home)
+        seeds(corpus)
+
+        def one_input(data: bytes) -> None:
+            judged(build(data, home, Path(scratch) / "target"))
+
+        arguments = [
+            sys.argv[0], f"-runs={options.runs}", f"-timeout={SECONDS}", "-max_len=16384",
+            "-rss_limit_mb=0", f"-artifact_prefix={corpus.parent}/", "-print_final_stats=1",
+            *([f"-max_total_time={options.seconds}"] if options.seconds else []), str(corpus),
+        ]  # fmt: skip
+        atheris.Setup(arguments, one_input)
+        used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        limit = used * resource.getpagesize() + MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()
