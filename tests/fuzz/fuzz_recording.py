@@ -5,8 +5,6 @@
 Whatever the bytes, the answer is a verdict or a RecordingError, within seconds and within a
 gigabyte. An input that gives anything else is written as `crash-*` to the corpus directory's
 parent; it belongs into `tests/fuzz/found`, which the fast suite replays. Needs atheris.
-
-Implements nothing: checks RE-7.
 """
 
 import argparse
@@ -25,28 +23,22 @@ SECONDS = 20
 
 with atheris.instrument_imports(include=["valid_ref.oracle", "valid_ref.scenario.document"]):
     from tests.fuzz.recordings import BASES, build, judged, write_bases
+    from valid_ref.oracle.store import KNOWN
 
 
 def seeds(target: Path) -> None:
     """Inputs of every form: whole zips, single files, and random structural changes."""
-    home = target.parent / "bases"
-    drawn = random.Random(1)
+    home, drawn = target.parent / "bases", random.Random(1)
     for number, base in enumerate(BASES):
         (target / f"zip-{base}").write_bytes(bytes([number, 0]) + home.joinpath(
             f"{base}.zip").read_bytes())  # fmt: skip
         for file in sorted((home / base).iterdir()):
-            name = bytes([number, 2, _position(file.name)])
+            name = bytes([number, 2, KNOWN.index(file.name)])
             (target / f"{base}-{file.name}").write_bytes(name + file.read_bytes())
-        for form in (1, 3):
+        for form in (1, 3, 4):
             for index in range(40):
                 raw = bytes([number, form]) + drawn.randbytes(drawn.randrange(1, 24))
                 (target / f"{base}-{form}-{index}").write_bytes(raw)
-
-
-def _position(name: str) -> int:
-    from valid_ref.oracle.store import KNOWN
-
-    return KNOWN.index(name)
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ memory.
 """
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -40,6 +41,9 @@ NPY = (
     "{'descr': '|O', 'fortran_order': False, 'shape': (%d, %d, %d), }",
     "{'descr': '<u8', 'fortran_order': False, 'shape': (%d%d%d,), }",
 )
+SIGNATURES = (b"PK\x01\x02", b"PK\x03\x04", b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07")
+FIELDS = (0, 1, 2, 8, 9, 0x800, 20, 45, 99, 255, 4096, 65535, (1 << 31) - 1, 1 << 31, (1 << 32) - 1,
+          1 << 40, (1 << 63) - 1, 1 << 63, (1 << 64) - 1, -22)  # fmt: skip
 SIZES = (0, 1, 2, 3, 8, 12, 255, 1 << 31, 1 << 40, 10**17)
 
 
@@ -91,14 +95,14 @@ def build(data: bytes, home: Path, target: Path) -> Path:
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir()
     source = Source(data)
-    base, form = home / BASES[source.number(len(BASES))], source.number(4)
+    base, form = home / BASES[source.number(len(BASES))], source.number(5)
     if form == 0:
         (target / "run.zip").write_bytes(source.rest())
         return target / "run.zip"
-    if form == 1:
+    if form in {1, 4}:
         raw = bytearray(base.with_suffix(".zip").read_bytes())
         while source.left():
-            _edit_bytes(source, raw)
+            (_edit_bytes if form == 1 else _edit_record)(source, raw)
         (target / "run.zip").write_bytes(raw)
         return target / "run.zip"
     run = target / "run"
@@ -124,6 +128,16 @@ def _edit_bytes(source: Source, raw: bytearray) -> None:
         del raw[begin : begin + length * length]
     else:
         raw[begin:begin] = bytes([byte]) * length
+
+
+def _edit_record(source: Source, raw: bytearray) -> None:
+    """Another number in a field of a zip: local header, directory entry, or one of its ends."""
+    signature = SIGNATURES[source.number(len(SIGNATURES))]
+    places = [match.start() for match in re.finditer(re.escape(signature), raw)]
+    if places:
+        begin = places[source.number(len(places))] + 4 + 2 * source.number(26)
+        width, value = (2, 4, 8)[source.number(3)], FIELDS[source.number(len(FIELDS))]
+        raw[begin : begin + width] = (value & (1 << 8 * width) - 1).to_bytes(width, "little")
 
 
 def _edit_file(source: Source, files: dict[str, bytes]) -> None:

@@ -32,7 +32,7 @@ class RowReader:
     Rows with the same bytes are one object, so that equal values compare at once. No more numbers
     are remembered than an honest run has twice over; what is forgotten is read again.
 
-    Implements: RE-4, RE-7.
+    Implements: RE-4, RE-7, RE-15.
     """
 
     def __init__(

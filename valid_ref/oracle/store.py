@@ -3,6 +3,7 @@
 Nothing is unpacked and nothing is decompressed: a member is a range of bytes of a file.
 """
 
+import io
 import mmap
 import os
 import struct
@@ -23,6 +24,8 @@ START = "start.npy"
 """The one file that only some recordings have."""
 KNOWN = (*NAMES, START)
 LOCAL_HEADER = struct.Struct("<4s5H3I2H")
+DIRECTORY_BYTES = 1 << 17
+"""The longest directory of a zip with so few members, its comment included."""
 
 
 @attrs.frozen
@@ -136,9 +139,24 @@ def _in_zip(path: Path) -> dict[str, Member]:
     return found
 
 
+class _Frugal(io.FileIO):
+    """A zip as it is listed: its directory is short, and nothing else is read.
+
+    Implements: RE-7.
+    """
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Refuse to read much at once."""
+        left = os.fstat(self.fileno()).st_size - self.tell()
+        wanted = left if size is None or size < 0 else min(size, left)
+        if wanted > DIRECTORY_BYTES:
+            raise RecordingError(f"{self.name}: a directory of {wanted} bytes", clause="RE-7")
+        return super().read(wanted)
+
+
 def _listing(path: Path) -> list[zipfile.ZipInfo]:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with _Frugal(path) as file, zipfile.ZipFile(file) as archive:
             infos = archive.infolist()
     except (zipfile.BadZipFile, struct.error, ValueError, OverflowError, EOFError, IndexError,
             NotImplementedError, UnicodeError, RuntimeError) as error:  # fmt: skip

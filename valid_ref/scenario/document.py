@@ -6,6 +6,7 @@ field "kind". Every refusal names the JSON path.
 
 import difflib
 import enum
+import functools
 import json
 import math
 import types
@@ -118,10 +119,15 @@ def _structure_tuple(kinds: tuple[Any, ...], value: Json, path: str) -> tuple[An
     )
 
 
+@functools.cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
 def _structure_class(kind: type, value: Json, path: str) -> Any:
     if not isinstance(value, Mapping):
         raise _wrong(path, "an object", value)
-    hints, fields = get_type_hints(kind), {field.name: field for field in attrs.fields(kind)}
+    hints, fields = _hints(kind), {field.name: field for field in attrs.fields(kind)}
     for name in value:
         if name not in fields:
             raise DocumentError(

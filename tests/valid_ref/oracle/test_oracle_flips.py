@@ -2,61 +2,51 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests import support
-from valid_ref.graph import AgentGraph
-from valid_ref.oracle import RecordingError, check, open_recording, write_recording
-from valid_ref.oracle.store import NAMES
+from tests.valid_ref.oracle.flips import (
+    CONTAINER,
+    HARMLESS,
+    VARIANTS,
+    changed_fields,
+    conforms,
+    count,
+    files,
+    places,
+    row,
+    table,
+    write_originals,
+)
+from valid_ref.oracle import check, open_recording
+from valid_ref.oracle.store import KNOWN
 
+SPECIFICATION = Path(__file__).parents[3] / "spec" / "recording.md"
 SETTINGS = settings(
     deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )  # fmt: skip
 
-HARMLESS = {
-    "producer": "a name; it says nothing about the run",
-    "losses": "only the outcome depends on it, which is evaluated beside the verdict",
-    "fraction_bits": "f is the unit of a model; no integer of the protocol depends on it",
-    "model_limit": "the run is as good under another limit that all its numbers keep",
-    "gradient_limit": "the run is as good under another limit that all its numbers keep",
-    "max_degree": "only the range rule reads it, and the run keeps that",
-    "bounds": "the run is as good under other bounds that all its vectors keep",
-    "weightings": "name, total, origin, and thresholds that the statistics still pass",
-    "keys_checked": "nobody has an alarm under any key",
-    "byzantine": "another set of judged agents, all of which conform",
-}
-"""Fields of the header of an honest run that may change while the recording still conforms."""
-
 
 @pytest.fixture(scope="module")
 def originals(tmp_path_factory):
-    """One honest run of two agents, with and without checksums."""
-    parameters = support.network(AgentGraph.from_edges(2, [(0, 1)]), d=1, T=1)
-    execution = support.run(parameters)
+    """One honest run of two agents, with and without checksums, and as a zip."""
     home = tmp_path_factory.mktemp("flips")
-    for checksums in (True, False):
-        write_recording(home / str(checksums), execution, "test", checksums=checksums)
-        assert check(open_recording(home / str(checksums))).conforms
+    write_originals(home)
+    for variant in VARIANTS:
+        assert check(open_recording(home / variant)).conforms
     return home
 
 
-def conforms(path) -> bool:
-    try:
-        return check(open_recording(path)).conforms
-    except RecordingError:
-        return False
-
-
 @pytest.mark.checks("RE-6", "RE-9")
-@pytest.mark.parametrize("checksums", [True, False])
-@pytest.mark.parametrize("name", NAMES[2:])
-def test_a_flip_in_any_byte_of_an_array_is_noticed(originals, tmp_path, checksums, name) -> None:
+@pytest.mark.parametrize("variant", VARIANTS[:2])
+@pytest.mark.parametrize("name", KNOWN[2:])
+def test_a_flip_in_any_byte_of_an_array_is_noticed(originals, tmp_path, variant, name) -> None:
     """One bit of every byte; the arrays of an honest run have no byte that does not matter."""
-    shutil.copytree(originals / str(checksums), tmp_path / "run")
-    raw = (originals / str(checksums) / name).read_bytes()
+    shutil.copytree(originals / variant, tmp_path / "run")
+    raw = (originals / variant / name).read_bytes()
     for position in range(len(raw)):
         flipped = bytearray(raw)
         flipped[position] ^= 1 << (position * 5 % 8)
@@ -65,28 +55,60 @@ def test_a_flip_in_any_byte_of_an_array_is_noticed(originals, tmp_path, checksum
 
 
 @pytest.mark.deep
-@pytest.mark.checks("RE-6", "RE-9")
-@pytest.mark.parametrize("checksums", [True, False])
-@pytest.mark.parametrize("name", NAMES[2:])
-def test_every_flip_of_every_array_is_noticed(originals, tmp_path, checksums, name) -> None:
-    shutil.copytree(originals / str(checksums), tmp_path / "run")
-    raw = (originals / str(checksums) / name).read_bytes()
-    for bit in range(8 * len(raw)):
-        flipped = bytearray(raw)
-        flipped[bit // 8] ^= 1 << bit % 8
-        (tmp_path / "run" / name).write_bytes(flipped)
-        assert not conforms(tmp_path / "run"), bit
+@pytest.mark.checks("RE-6", "RE-9", "RE-14")
+@pytest.mark.parametrize(
+    ("variant", "name"), [(variant, name) for variant in VARIANTS for name in files(variant)]
+)
+def test_every_bit_is_flipped_and_counted(originals, variant, name) -> None:
+    """All bits of all files; what goes unnoticed is what the specification lists, to the bit."""
+    total, unnoticed = count(originals, variant, name)
+    allowed = {"header.json": {*HARMLESS}, CONTAINER: {CONTAINER}}.get(name, set())
+    assert {*unnoticed} <= ({*()} if variant == "checksums" else allowed)
+    assert row(variant, name, total, unnoticed) in table(SPECIFICATION.read_text(encoding="utf-8"))
+
+
+@pytest.mark.checks("RE-14")
+def test_the_table_has_every_file_and_only_fields_that_are_explained() -> None:
+    text = SPECIFICATION.read_text(encoding="utf-8")
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table(text)]
+    wanted = {(variant, f"`{name}`") for variant in VARIANTS for name in files(variant)}
+    assert {(line[0], line[1]) for line in lines} == wanted
+    for variant, name, _total, unnoticed, fields in lines:
+        named = {part.rsplit(" ", 1)[0] for part in fields.split(", ")} - {"-"}
+        assert named <= {*HARMLESS, CONTAINER}
+        assert (unnoticed == "0") == (not named)
+        assert variant != "checksums" or unnoticed == "0"
+        assert unnoticed == "0" or name in {"`header.json`", f"`{CONTAINER}`"}
+    for field, reason in HARMLESS.items():
+        assert f"`{field}`" in text, reason
+
+
+@pytest.mark.checks("RE-14")
+@SETTINGS
+@given(data=st.data())
+def test_in_a_zip_only_what_is_no_part_of_the_run_may_change(
+    originals, tmp_path_factory, data
+) -> None:
+    """Members as in a directory; of the zip itself names, places, sizes and methods matter."""
+    name = data.draw(st.sampled_from(files("zip")))
+    _inner, positions = places(originals, "zip", name)
+    raw = bytearray((originals / "zip").read_bytes())
+    raw[data.draw(st.sampled_from(positions))] ^= 1 << data.draw(st.integers(0, 7))
+    path = tmp_path_factory.mktemp("flip") / "zip"
+    path.write_bytes(raw)
+    if conforms(path):
+        assert name in {CONTAINER, "header.json"}
+        assert name == CONTAINER or changed_fields(originals, path) <= {*HARMLESS}
 
 
 @pytest.mark.checks("RE-6")
 @pytest.mark.parametrize(
     ("name", "stride"),
-    [("header.json", 3), ("log.jsonl", 19), pytest.param("header.json", 1, marks=pytest.mark.deep),
-     pytest.param("log.jsonl", 1, marks=pytest.mark.deep)],
+    [("header.json", 7), ("log.jsonl", 31)],
 )  # fmt: skip
 def test_with_checksums_a_flip_in_a_document_is_noticed(originals, tmp_path, name, stride) -> None:
-    shutil.copytree(originals / "True", tmp_path / "run")
-    raw = (originals / "True" / name).read_bytes()
+    shutil.copytree(originals / "checksums", tmp_path / "run")
+    raw = (originals / "checksums" / name).read_bytes()
     for position in range(0, len(raw), stride):
         flipped = bytearray(raw)
         flipped[position] ^= 1 << (position * 5 % 8)
@@ -101,7 +123,7 @@ def test_without_checksums_only_harmless_fields_may_change(
     originals, tmp_path_factory, data
 ) -> None:
     path = tmp_path_factory.mktemp("flip") / "run"
-    shutil.copytree(originals / "False", path)
+    shutil.copytree(originals / "plain", path)
     raw = bytearray((path / "header.json").read_bytes())
     raw[data.draw(st.integers(0, len(raw) - 1))] ^= 1 << data.draw(st.integers(0, 7))
     before = json.loads((path / "header.json").read_bytes())
@@ -116,7 +138,7 @@ def test_without_checksums_only_harmless_fields_may_change(
 @given(data=st.data())
 def test_without_checksums_no_line_may_change(originals, tmp_path_factory, data) -> None:
     path = tmp_path_factory.mktemp("flip") / "run"
-    shutil.copytree(originals / "False", path)
+    shutil.copytree(originals / "plain", path)
     raw = bytearray((path / "log.jsonl").read_bytes())
     raw[data.draw(st.integers(0, len(raw) - 1))] ^= 1 << data.draw(st.integers(0, 7))
     before = (path / "log.jsonl").read_bytes().splitlines()

@@ -58,7 +58,7 @@ def peak(path, T):
 
 
 @pytest.mark.deep
-@pytest.mark.checks("RE-7")
+@pytest.mark.checks("RE-7", "RE-15")
 def test_memory_does_not_grow_with_the_rounds(tmp_path) -> None:
     short, long = (peak(tmp_path / str(T), T) for T in (260, 520))
     assert long[2] - short[2] > 300_000_000
@@ -66,6 +66,7 @@ def test_memory_does_not_grow_with_the_rounds(tmp_path) -> None:
         assert after - before < (long[2] - short[2]) / 50
 
 
+@pytest.mark.checks("RE-15")
 def test_a_value_is_decoded_once_though_it_is_sent_on_and_on(tmp_path, monkeypatch) -> None:
     decoded = []
     plain = rows.from_limbs
@@ -97,7 +98,7 @@ def test_values_that_stand_in_many_rows_are_read_once(tmp_path, monkeypatch) -> 
     assert len(decoded) == GRAPH.agents
 
 
-@pytest.mark.checks("RE-7")
+@pytest.mark.checks("RE-7", "RE-15")
 def test_few_values_are_remembered(tmp_path, monkeypatch) -> None:
     write_recording(tmp_path / "run", support.run(support.network(GRAPH)), "test")
     monkeypatch.setattr(rows, "most_numbers", lambda _parameters: 1)
