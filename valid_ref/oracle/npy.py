@@ -96,11 +96,8 @@ def from_limbs(row: npt.NDArray[Any]) -> tuple[int, ...]:
     Implements: RE-3.
     """
     low = row[:, 0].astype("<i8")
-    if (row[:, 1:].astype("<i8") == (low >> 63)[:, np.newaxis]).all():
-        return tuple(low.tolist())
-    size = 8 * row.shape[1]
-    raw = row.tobytes()
-    return tuple(
-        int.from_bytes(raw[begin : begin + size], "little", signed=True)
-        for begin in range(0, len(raw), size)
-    )
+    values: list[int] = low.tolist()
+    beyond = (row[:, 1:].astype("<i8") != (low >> 63)[:, np.newaxis]).any(axis=1)
+    for index in np.flatnonzero(beyond).tolist():
+        values[index] = int.from_bytes(row[index].tobytes(), "little", signed=True)
+    return tuple(values)

@@ -14,13 +14,8 @@ from valid_ref.machine import Message, Round
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.parameters import ValidParameters
 
-COLUMNS = 1 << 12
+COLUMNS = 1 << 13
 """How many entries of all agents are looked at together, so that they stay in the cache."""
-
-DENSE = 64
-"""Up to so many agents the graph is a matrix of floats."""
-EXACT = 1 << 53
-"""Integers below this are floats, and so are their sums that stay below it."""
 
 Matrix = npt.NDArray[np.int64]
 
@@ -97,7 +92,6 @@ def confirm(
     bits, schedule = lattice.precision.step_bits, lattice.schedule
     fit = np.ones(graph.agents, dtype=np.bool_)
     follow = np.full(graph.agents, parameters.reading.P17 and schedule.A(t) < 1 << bits)
-    sums = _Sums(parameters)
     for begin in range(0, lattice.dimension, COLUMNS):
         columns = slice(begin, begin + COLUMNS)
         x, gamma = models[:, columns], gradients[:, columns]
@@ -107,7 +101,7 @@ def confirm(
         if earlier is None:  # everybody stands at x_0, where mixing changes nothing
             Y = parameters.start_model[np.newaxis, columns] << bits
         else:
-            Y = sums.mixed(t, earlier[:, columns])
+            Y = _mixed(parameters, t, earlier[:, columns])
         found = x << bits
         found += gamma
         follow &= (found == Y).all(axis=1)
@@ -119,37 +113,19 @@ def _within(rows: Matrix, limit: int) -> npt.NDArray[np.bool_]:
     return np.asarray(inside, dtype=np.bool_)
 
 
-class _Sums:
-    """Sums over neighbours: as a product of floats where these are exact, else one by one."""
+def _mixed(parameters: ValidParameters, t: int, x: Matrix) -> Matrix:
+    """Y = (2^k - a_t deg) x_v + a_t sum_u x_u of all agents.
 
-    def __init__(self, parameters: ValidParameters) -> None:
-        lattice, graph = parameters.lattice, parameters.graph
-        agents = range(graph.agents)
-        self._neighbours = [graph.neighbours(v) for v in agents]
-        self._degrees = np.array([[len(near)] for near in self._neighbours], dtype=np.int64)
-        self._scale, self._schedule = 1 << lattice.precision.step_bits, lattice.schedule
-        self._adjacency: npt.NDArray[np.float64] | None = None
-        if len(agents) <= DENSE and lattice.model_limit * graph.max_degree < EXACT:
-            self._adjacency = np.zeros((len(agents), len(agents)))
-            for v in agents:
-                self._adjacency[v, list(self._neighbours[v])] = 1
-
-    def mixed(self, t: int, x: Matrix) -> Matrix:
-        """Y = (2^k - a_t deg) x_v + a_t sum_u x_u of all agents.
-
-        Implements: AR-4.
-        """
-        total = self._of_neighbours(x)
-        total *= self._schedule.a(t)
-        total += (self._scale - self._schedule.a(t) * self._degrees) * x
-        return total
-
-    def _of_neighbours(self, x: Matrix) -> Matrix:
-        if self._adjacency is not None:
-            with np.errstate(invalid="ignore"):  # numbers beyond the range, which confirm nobody
-                return (self._adjacency @ x.astype(np.float64)).astype(np.int64)
-        total = np.zeros_like(x)
-        for v, near in enumerate(self._neighbours):
-            for u in near:
-                np.add(total[v], x[u], out=total[v])
-        return total
+    Implements: AR-4.
+    """
+    graph, lattice = parameters.graph, parameters.lattice
+    a, scale = lattice.schedule.a(t), 1 << lattice.precision.step_bits
+    rows = np.ascontiguousarray(x)
+    mixed = np.zeros_like(rows)
+    for v in range(graph.agents):
+        near = graph.neighbours(v)
+        for u in near:
+            np.add(mixed[v], rows[u], out=mixed[v])
+        mixed[v] *= a
+        mixed[v] += (scale - a * len(near)) * rows[v]
+    return mixed

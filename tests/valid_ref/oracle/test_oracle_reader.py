@@ -24,6 +24,7 @@ from valid_ref.oracle import (
     pack,
     write_recording,
 )
+from valid_ref.oracle.npy import from_limbs, to_limbs
 from valid_ref.oracle.store import NAMES
 
 PAIR = AgentGraph.from_edges(2, [(0, 1)])
@@ -293,3 +294,13 @@ def test_mutated_documents_never_crash_the_reader(original, tmp_path_factory, da
     (path / "header.json").write_text(json.dumps(header))
     (path / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     judged(path)
+
+
+@pytest.mark.checks("RE-3")
+@given(
+    values=st.lists(st.integers(-(2**127), 2**127 - 1) | st.integers(-(2**64), 2**64)),
+    limbs=st.integers(2, 3),
+)
+def test_wide_integers_come_back(values, limbs) -> None:
+    raw = np.frombuffer(to_limbs(tuple(values), limbs), dtype="<u8").reshape(-1, limbs)
+    assert from_limbs(raw) == tuple(values)

@@ -64,13 +64,11 @@ def rounds(draw):
 
 
 @pytest.mark.checks("RE-9", "AR-6")
-@given(case=rounds(), columns=st.integers(1, 5), dense=st.sampled_from([0, 64]))
-def test_confirmed_is_what_the_machines_say(case, columns, dense) -> None:
+@given(case=rounds(), columns=st.integers(1, 5))
+def test_confirmed_is_what_the_machines_say(case, columns) -> None:
     parameters, t, _earlier, models, _gradients = case
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(relation, "COLUMNS", columns)
-        patch.setattr(relation, "DENSE", dense)
-        patch.setattr(relation, "EXACT", 1 << 62)  # the drawn numbers are small
         fit, follow = confirm(*case)
     wanted_fit, wanted_follow = plain(*case)
     assert fit.tolist() == wanted_fit
@@ -128,9 +126,9 @@ def test_verdicts_are_the_same_without_confirmation(tmp_path_factory, data) -> N
 
 
 @pytest.mark.checks("AR-4")
-@pytest.mark.parametrize("model_bits", [52, 51])
+@pytest.mark.parametrize("model_bits", [20, 55])
 def test_sums_are_exact_at_the_largest_models(model_bits) -> None:
-    """A model may have 52 bits; the sums of two are floats only below 2^53."""
+    """No float would hold the sums."""
     parameters = support.network(PATH, d=3, T=2, precision=Precision(6, 1), mixing=(1, 1),
                                  gradient=(1, 1))  # fmt: skip
     lattice = attrs.evolve(parameters.lattice, model_limit=1 << model_bits, gradient_limit=1 << 58)
