@@ -1,10 +1,10 @@
 """A coverage-guided fuzzer of the reader of recordings and of the oracle behind it.
 
-    python tests/fuzz/fuzz_recording.py --runs 20000 [--seconds S] [--corpus DIRECTORY]
+    python -m tests.fuzz.fuzz_recording --runs 20000 [--seconds S] [--corpus DIRECTORY]
 
 Whatever the bytes, the answer is a verdict or a RecordingError, within seconds and within a
-gigabyte. An input that gives anything else is written as `crash-*` to the corpus directory's
-parent; it belongs into `tests/fuzz/found`, which the fast suite replays. Needs atheris.
+gigabyte. An input that gives anything else is written as `crash-*` beside the corpus directory;
+it belongs into `tests/fuzz/found`, which the fast suite replays. Needs the extra `fuzz`.
 """
 
 import argparse
@@ -60,10 +60,17 @@ def main() -> None:
             judged(build(data, home, Path(scratch) / "target"))
 
         arguments = [
-            sys.argv[0], f"-runs={options.runs}", f"-timeout={SECONDS}", "-max_len=16384",
-            "-rss_limit_mb=0", f"-artifact_prefix={corpus.parent}/", "-print_final_stats=1",
-            *([f"-max_total_time={options.seconds}"] if options.seconds else []), str(corpus),
-        ]  # fmt: skip
+            sys.argv[0],
+            f"-runs={options.runs}",
+            f"-timeout={SECONDS}",
+            "-max_len=16384",
+            "-len_control=0",
+            "-rss_limit_mb=0",
+            "-print_final_stats=1",
+            f"-artifact_prefix={corpus.parent}/",
+            *([f"-max_total_time={options.seconds}"] if options.seconds else []),
+            str(corpus),
+        ]
         atheris.Setup(arguments, one_input)
         used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
         limit = used * resource.getpagesize() + MEMORY

@@ -1,6 +1,8 @@
 """Whatever the bytes, the reader answers or refuses, soon and in little memory."""
 
 import json
+import subprocess
+import sys
 import time
 import tracemalloc
 import zipfile
@@ -14,7 +16,8 @@ from tests.fuzz.recordings import BASES, build, judged, write_bases
 from valid_ref.oracle import RecordingError, Status, open_recording
 from valid_ref.oracle import store as container
 
-FOUND = sorted((Path(__file__).parents[2] / "fuzz" / "found").glob("*"))
+ROOT = Path(__file__).parents[3]
+FOUND = sorted((ROOT / "tests" / "fuzz" / "found").glob("*"))
 MOST_BYTES = 64 << 20
 MOST_SECONDS = 60
 SETTINGS = settings(
@@ -72,6 +75,17 @@ def test_no_number_in_a_zip_breaks_the_reader(home, base, rest) -> None:
 @pytest.mark.parametrize("file", FOUND, ids=lambda file: file.name)
 def test_inputs_that_once_broke_the_reader(home, file) -> None:
     answers(file.read_bytes(), home)
+
+
+@pytest.mark.deep
+@pytest.mark.checks("RE-7")
+def test_a_fuzzer_that_is_guided_by_coverage_finds_nothing(tmp_path) -> None:
+    pytest.importorskip("atheris", reason="the extra fuzz is not installed")
+    command = [sys.executable, "-m", "tests.fuzz.fuzz_recording", "--runs", "20000", "--seconds",
+               "240", "--corpus", str(tmp_path / "corpus")]  # fmt: skip
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert "stat::number_of_executed_units" in done.stderr
 
 
 @pytest.mark.checks("RE-7")
