@@ -93,6 +93,8 @@ def members(path: Path) -> Mapping[str, Member]:
     Implements: RE-1, RE-7.
     """
     try:
+        if not (path.is_dir() or path.is_file()):
+            raise RecordingError(f"{path}: no such directory or plain file", clause="RE-1")
         found = _in_directory(path) if path.is_dir() else _in_zip(path)
     except (OSError, ValueError) as error:  # ValueError: a path with a null byte
         raise RecordingError(f"{path}: {error}", clause="RE-1") from None
@@ -147,7 +149,7 @@ class _Frugal(io.FileIO):
 
     def read(self, size: int | None = -1, /) -> bytes:
         """Refuse to read much at once."""
-        left = os.fstat(self.fileno()).st_size - self.tell()
+        left = max(0, os.fstat(self.fileno()).st_size - self.tell())
         wanted = left if size is None or size < 0 else min(size, left)
         if wanted > DIRECTORY_BYTES:
             raise RecordingError(f"{self.name}: a directory of {wanted} bytes", clause="RE-7")

@@ -1,6 +1,7 @@
 """Whatever the bytes, the reader answers or refuses, soon and in little memory."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -98,6 +99,15 @@ def test_a_long_directory_is_not_read(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(container, "DIRECTORY_BYTES", 1 << 30)
     with pytest.raises(RecordingError, match="3000 members"):
         open_recording(tmp_path / "many.zip")
+
+
+@pytest.mark.checks("RE-1", "RE-7")
+def test_what_is_no_plain_file_is_not_opened(tmp_path) -> None:
+    """A pipe would wait for ever, and a device never end."""
+    os.mkfifo(tmp_path / "pipe.zip")
+    for path in (tmp_path / "pipe.zip", Path("/dev/zero"), tmp_path / "none"):
+        with pytest.raises(RecordingError, match="plain file"):
+            open_recording(path)
 
 
 @pytest.mark.checks("RE-7", "RE-11")
