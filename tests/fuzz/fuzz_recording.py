@@ -4,7 +4,8 @@
 
 Whatever the bytes, the answer is a verdict or a RecordingError, within seconds and within a
 gigabyte. An input that gives anything else is written as `crash-*` beside the corpus directory;
-it belongs into `tests/fuzz/found`, which the fast suite replays. Needs the extra `fuzz`.
+it belongs into `tests/fuzz/kept`, which the fast suite replays beside inputs that reached far.
+Needs the extra `fuzz`.
 """
 
 import argparse

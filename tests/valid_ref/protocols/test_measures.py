@@ -50,10 +50,16 @@ def test_remembering_changes_nothing(scenario) -> None:
 @pytest.mark.parametrize("without", [(), ("P07",), ("P08",)])
 @pytest.mark.parametrize("phase", ["LocalValidate.hashes", "GlobalValidate"])
 def test_a_report_about_one_agent_alarms_as_defined(keys, without, phase) -> None:
-    """The agent that a false report is about sees more than the others; so do key owners."""
+    """The agent that a false report is about sees more than the others; so do key owners.
+
+    The false value is one object for all, so that what is made of it could be shared.
+    """
+    made: dict[tuple, tuple] = {}
     reading = Reading.without(*without)
     parameters = support.network(PATH, checked_keys=keys, reading=reading)
-    lie = support.edited(phase, support.revalued((0, 1), lambda v: (v[0] ^ 1, *v[1:])))
+    lie = support.edited(
+        phase, support.revalued((0, 1), lambda v: made.setdefault(v, (v[0] ^ 1, *v[1:])))
+    )
     options = {"byzantine": frozenset([0]), "adversary": lie}
     shared = execute(parameters, support.privates(parameters), **options)
     plain = plainly(parameters, support.privates(parameters), **options)
