@@ -25,6 +25,7 @@ from valid_ref.oracle import (
     write_recording,
 )
 from valid_ref.oracle.npy import from_limbs, to_limbs
+from valid_ref.oracle.rows import RowReader
 from valid_ref.oracle.store import NAMES
 
 PAIR = AgentGraph.from_edges(2, [(0, 1)])
@@ -241,6 +242,25 @@ def test_bad_arrays(original, tmp_path_factory, header) -> None:
     (path / "models.npy").write_bytes(raw[:8] + len(text).to_bytes(2, "little") + text + raw[192:])
     with pytest.raises(RecordingError, match=r"models\.npy"):
         open_recording(path)
+
+
+@pytest.mark.checks("RE-4", "RE-7")
+@pytest.mark.parametrize("table", ["reports", "estimates", "deviations"])
+def test_rows_that_do_not_exist_or_are_out_of_range(tmp_path, table) -> None:
+    execution = support.run(support.network(PAIR))
+    write_recording(tmp_path / "run", execution, "test", checksums=False)
+    opened = open_recording(tmp_path / "run")
+    reader = RowReader(opened.parameters, opened.arrays)
+    read = reader.pair if table == "deviations" else lambda row: reader.value(table, row)
+    for row in (-1, len(opened.arrays[table]), 10**30):
+        with pytest.raises(RecordingError, match="there is no row"):
+            read(row)
+    if table == "deviations":
+        return
+    raw = (tmp_path / "run" / f"{table}.npy").read_bytes()
+    (tmp_path / "run" / f"{table}.npy").write_bytes(raw[:-1] + b"\xff")
+    with pytest.raises(RecordingError, match="out of range"):
+        check(open_recording(tmp_path / "run"))
 
 
 @pytest.mark.checks("RE-7")

@@ -102,7 +102,12 @@ def test_values_that_stand_in_many_rows_are_read_once(tmp_path, monkeypatch) -> 
 def test_few_values_are_remembered(tmp_path, monkeypatch) -> None:
     write_recording(tmp_path / "run", support.run(support.network(GRAPH)), "test")
     monkeypatch.setattr(rows, "most_numbers", lambda _parameters: 1)
-    assert check(open_recording(tmp_path / "run")).conforms
+    opened = open_recording(tmp_path / "run")
+    assert check(opened).conforms
+    reader = rows.RowReader(opened.parameters, opened.arrays)
+    for row in range(3):
+        reader.value("estimates", row)
+        assert len(reader._by_bytes) == len(reader._by_row) == 1
 
 
 @pytest.mark.checks("RE-4")
