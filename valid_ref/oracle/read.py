@@ -96,8 +96,11 @@ class Recording:
             if not self._complete(line):
                 return
             self._verify(hasher, line, self._new(line, counts), place)
-            counts = attrs.asdict(line.rows)
-            yield self._round(line, rows, place)
+            before, counts = counts, attrs.asdict(line.rows)
+            rows.begin_line(before, counts)
+            spoken = self._round(line, rows, place)
+            rows.end_line(place)
+            yield spoken
 
     def _check_rows(self, counts: Mapping[str, int], line: Line, place: str) -> None:
         for name in GROWING:

@@ -43,11 +43,28 @@ class RowReader:
         self._by_bytes: dict[tuple[str, bytes], Value] = {}
         self._pairs: dict[int, LearningMessage] = {}
         self._held = 0
+        self._before: Mapping[str, int] = dict.fromkeys(arrays, 0)
+        self._after: Mapping[str, int] = {name: len(array) for name, array in arrays.items()}
+        self._new: set[tuple[str, int]] = set()
+
+    def begin_line(self, before: Mapping[str, int], after: Mapping[str, int]) -> None:
+        """A line begins, before which there are so many rows, and after it so many."""
+        self._before, self._after, self._new = before, after, set()
+
+    def end_line(self, place: str) -> None:
+        """Refuse rows that the line adds and does not name.
+
+        Implements: RE-4.
+        """
+        added = sum(self._after.values()) - sum(self._before.values())
+        if len(self._new) != added:
+            raise RecordingError(f"{place}: rows that no message names", clause="RE-4")
 
     def value(self, table: str, row: int) -> Value:
         """A row of `reports` or `estimates`."""
+        self._name(table, row)
         if (table, row) not in self._by_row:
-            raw = self._row(table, row).tobytes()
+            raw = self._arrays[table][row].tobytes()
             if (table, raw) not in self._by_bytes:
                 self._remember(table, raw, self._decoded(table, row))
             self._by_row[table, row] = self._by_bytes[table, raw]
@@ -55,19 +72,23 @@ class RowReader:
 
     def pair(self, row: int) -> LearningMessage:
         """A row of `deviations`: mapped, not copied."""
+        self._name("deviations", row)
         if row not in self._pairs:
-            self._pairs[row] = LearningMessage(*self._row("deviations", row))
+            self._pairs[row] = LearningMessage(*self._arrays["deviations"][row])
         return self._pairs[row]
 
-    def _row(self, table: str, row: int) -> Array:
-        array = self._arrays[table]
-        if not 0 <= row < len(array):
+    def _name(self, table: str, row: int) -> None:
+        """A line names the rows that it adds, and none that are not there by then.
+
+        Implements: RE-4.
+        """
+        if not 0 <= row < self._after[table]:
             raise RecordingError(f"{table}.npy: there is no row {row}", clause="RE-4")
-        found: Array = array[row]
-        return found
+        if row >= self._before[table]:
+            self._new.add((table, row))
 
     def _decoded(self, table: str, row: int) -> Value:
-        found = self._row(table, row)
+        found = self._arrays[table][row]
         value = from_limbs(found) if table == "estimates" else tuple(found.tolist())
         if not FORMS[table](self._parameters, value):
             raise RecordingError(f"{table}.npy: row {row} is out of range", clause="RE-4")

@@ -1,6 +1,7 @@
 """Single flips: with checksums every one is noticed, without them every one that matters."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -131,6 +132,21 @@ def test_without_checksums_only_harmless_fields_may_change(
     if conforms(path):
         after = json.loads(raw)
         assert {key for key in before if before[key] != after.get(key)} <= {*HARMLESS}
+
+
+@pytest.mark.checks("RE-4")
+def test_without_checksums_no_count_of_rows_may_change(originals, tmp_path) -> None:
+    """Rows announced a line early or a line late; these once went unnoticed."""
+    shutil.copytree(originals / "plain", tmp_path / "run")
+    raw = (originals / "plain" / "log.jsonl").read_bytes()
+    counts = [found.end() - 1 for found in re.finditer(rb'"(?:estimates|reports)":\d', raw)]
+    assert len(counts) == 2 * (raw.count(b"\n"))
+    for position in counts:
+        for digit in b"0123":
+            if digit != raw[position]:
+                changed = raw[:position] + bytes([digit]) + raw[position + 1 :]
+                (tmp_path / "run" / "log.jsonl").write_bytes(changed)
+                assert not conforms(tmp_path / "run"), position
 
 
 @pytest.mark.checks("RE-9")
