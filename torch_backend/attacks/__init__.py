@@ -1,0 +1,1 @@
+"""What Byzantine agents say in the learning phase."""

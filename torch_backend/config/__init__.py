@@ -1,0 +1,1 @@
+"""Experiments as documents: what they consist of, how they are read, the jobs they stand for."""

@@ -1,0 +1,1 @@
+"""How an agent combines what it received with its own model, on the lattice."""
