@@ -95,7 +95,7 @@ def build(catalogue: Mapping[str, type[Part]], table: Mapping[str, Any], what: s
         known = ", ".join(sorted(catalogue))
         raise ConfigError(f"{what}: kind = {kind!r} is unknown; known are {known}")
     names = _names(catalogue[kind])
-    unknown = sorted(set(options) - names)
+    unknown = sorted(set(options) - set(names))
     if unknown:
         known = ", ".join(sorted(names)) or "none"
         raise ConfigError(f"{what} {kind}: unknown option {unknown[0]!r}; options are {known}")
