@@ -1,25 +1,18 @@
-"""Named options: frozen attrs classes whose fields refuse what they cannot be, built by name."""
+"""What the fields of an attrs class of options refuse, whoever makes the object.
+
+The classes are read from configurations by their `kind`; their fields are the options (EX-12).
+"""
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol, TypeVar
-
-import attrs
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from torch_backend.errors import ConfigError
 
+if TYPE_CHECKING:
+    import attrs
+
 Check = Callable[[Any, "attrs.Attribute[Any]", Any], None]
-
-
-class Named(Protocol):
-    """An attrs class with a name for configurations; its fields are its options."""
-
-    @property
-    def kind(self) -> str:
-        """The name."""
-
-
-Part = TypeVar("Part", bound=Named)
 
 
 def _refuse(instance: object, attribute: "attrs.Attribute[Any]", value: object, what: str) -> None:
@@ -80,35 +73,3 @@ def truth() -> Check:
             _refuse(instance, attribute, value, "true or false")
 
     return check
-
-
-def build(catalogue: Mapping[str, type[Part]], table: Mapping[str, Any], what: str) -> Part:
-    """The part that a table names by its `kind`, the other keys being its options.
-
-    A part of your own is one more entry: `build({**RULES, "mine": Mine}, table, "rule")`.
-
-    Implements: EX-12.
-    """
-    options = dict(table)
-    kind = options.pop("kind", None)
-    if not isinstance(kind, str) or kind not in catalogue:
-        known = ", ".join(sorted(catalogue))
-        raise ConfigError(f"{what}: kind = {kind!r} is unknown; known are {known}")
-    names = _names(catalogue[kind])
-    unknown = sorted(set(options) - set(names))
-    if unknown:
-        known = ", ".join(sorted(names)) or "none"
-        raise ConfigError(f"{what} {kind}: unknown option {unknown[0]!r}; options are {known}")
-    return catalogue[kind](**options)
-
-
-def options_of(part: Named) -> dict[str, Any]:
-    """The table that builds this part again: its kind and all its options, defaults included.
-
-    Implements: EX-12.
-    """
-    return {"kind": part.kind, **{name: getattr(part, name) for name in _names(type(part))}}
-
-
-def _names(part: type[Any]) -> tuple[str, ...]:
-    return tuple(field.name for field in attrs.fields(part) if field.init)

@@ -1,6 +1,6 @@
 """How the training images are dealt to the agents: disjoint, complete, seeded."""
 
-from typing import ClassVar, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import attrs
 import numpy as np
@@ -90,7 +90,9 @@ class Rotated:
     kind: ClassVar[str] = "rotated"
     groups: int = attrs.field(default=2, validator=whole(1))
     upright: int = attrs.field(default=1, validator=whole(0))
-    direction: str = attrs.field(default="counter_clockwise", validator=one_of(*QUARTER_TURNS))
+    direction: Literal["counter_clockwise", "clockwise"] = attrs.field(
+        default="counter_clockwise", validator=one_of(*QUARTER_TURNS)
+    )
     test_probability: float = attrs.field(default=0.4, validator=real(0, 1))
 
     def split(self, dataset: Dataset, agents: int, seed: int) -> Split:
@@ -181,3 +183,7 @@ class ByLabel:
         pieces = np.array_split(by_label.astype(np.int64), agents * each)
         dealt = stream.permutation(agents * each).reshape(agents, each)
         return _upright([np.concatenate([pieces[i] for i in row]) for row in dealt], dataset)
+
+
+PartitionPart = Iid | Rotated | Dirichlet | ByLabel
+"""Any named partition; told apart by its kind."""
