@@ -1,0 +1,163 @@
+"""What was said in a round, what of it can be used, and who alarms over it."""
+
+from collections.abc import Mapping
+
+import attrs
+import torch
+from torch import Tensor
+
+from torch_backend import lattice
+from torch_backend.attacks.attack import Deviation, Edge
+from torch_backend.errors import AttackError
+from torch_backend.program import Program
+from valid_ref.alarms import Alarm, Alarms, Raised
+from valid_ref.graph import AgentGraph
+from valid_ref.lattice import LatticeParameters
+from valid_ref.protocols.learn import PHASE
+
+Pair = tuple[Tensor, Tensor]
+"""A model and a scaled gradient, int64 [d]."""
+
+
+@attrs.frozen(eq=False)
+class Said:
+    """The messages of round t.
+
+    `models` [n, d] is what everybody says to all, zero for silence; `gammas` [A, d] the scaled
+    gradients of `agents`, those of this process and the Byzantine ones. `edges` has what single
+    edges carried instead, None for silence. `problems` and `edge_problems` say why a message
+    cannot be used (LM-4).
+    """
+
+    t: int
+    agents: tuple[int, ...]
+    models: Tensor
+    gammas: Tensor
+    edges: Mapping[Edge, Pair | None]
+    problems: Mapping[int, Alarm]
+    edge_problems: Mapping[Edge, Alarm]
+    losses: Tensor
+
+    def usable_models(self) -> tuple[Tensor, Mapping[Edge, Tensor]]:
+        """What receivers go on with: zero vectors in place of what cannot be used.
+
+        Implements: LM-4.
+        """
+        models = self.models
+        if self.problems:
+            models = models.index_fill(
+                0, torch.tensor(sorted(self.problems), device=models.device), 0
+            )
+        return models, {edge: pair[0] for edge, pair in self.usable_edges().items()}
+
+    def usable_edges(self) -> Mapping[Edge, Pair]:
+        """What single receivers go on with where it is not what was said to all."""
+        zero = torch.zeros_like(self.models[0])
+        return {
+            edge: (zero, zero) if pair is None or edge in self.edge_problems else pair
+            for edge, pair in self.edges.items()
+        }
+
+    def usable_gammas(self) -> Tensor:
+        """The scaled gradients of `agents` as receivers keep them."""
+        bad = [i for i, agent in enumerate(self.agents) if agent in self.problems]
+        if not bad:
+            return self.gammas
+        return self.gammas.index_fill(0, torch.tensor(bad, device=self.gammas.device), 0)
+
+    def problem(self, sender: int, receiver: int) -> Alarm | None:
+        """Why the message on an edge cannot be used; None if it can."""
+        if (sender, receiver) in self.edges:
+            return self.edge_problems.get((sender, receiver))
+        return self.problems.get(sender)
+
+
+def deliver(
+    program: Program,
+    t: int,
+    models: Tensor,
+    gammas: Tensor,
+    silent: frozenset[int],
+    deviation: Deviation,
+    losses: Tensor,
+) -> Said:
+    """Put the words of the adversary in the place of honest code's, and look at their range.
+
+    Implements: AD-4, AR-11, LM-4.
+    """
+    _check(program, deviation)
+    problems = {agent: Alarm.MISSING_MESSAGE for agent in silent if agent not in deviation.said}
+    if deviation.said:
+        models, gammas = models.clone(), gammas.clone()
+        row_of = {agent: row for row, agent in enumerate(program.heard)}
+        for agent, (model, gamma) in deviation.said.items():
+            models[agent] = model
+            gammas[row_of[agent]] = gamma
+            if not in_range(program.lattice, (model, gamma)):
+                problems[agent] = Alarm.OUT_OF_RANGE
+    edges: dict[Edge, Pair | None] = dict(deviation.edges)
+    edges.update(dict.fromkeys(sorted(deviation.silent)))
+    edge_problems = {
+        edge: Alarm.MISSING_MESSAGE if pair is None else Alarm.OUT_OF_RANGE
+        for edge, pair in edges.items()
+        if pair is None or not in_range(program.lattice, pair)
+    }
+    return Said(t, program.heard, models, gammas, edges, problems, edge_problems, losses)
+
+
+def _check(program: Program, deviation: Deviation) -> None:
+    """Refuse words on an edge that does not leave a Byzantine agent, and vectors of other form.
+
+    Implements: AD-4.
+    """
+    speakers = {*deviation.said, *deviation.keeps}
+    stray = sorted(speakers.difference(program.byzantine))
+    edges = {*deviation.edges, *deviation.silent}
+    stray += sorted(
+        s for s, r in edges if s not in program.byzantine or r not in program.graph.neighbours(s)
+    )
+    if stray:
+        raise AttackError(
+            f"the attack speaks for agents {stray}, or on edges that they do not have (Byzantine: "
+            f"{list(program.byzantine)})",
+            clause="AD-4",
+        )
+    shape = (program.lattice.dimension,)
+    pairs = [*deviation.said.values(), *deviation.edges.values()]
+    for vector in (*(v for pair in pairs for v in pair), *deviation.keeps.values()):
+        if vector.dtype != torch.int64 or vector.shape != shape:
+            raise AttackError(
+                f"the attack sends a vector of {vector.dtype} and shape {tuple(vector.shape)}; "
+                f"int64 and {shape} are needed",
+                clause="AR-11",
+            )
+
+
+def in_range(parameters: LatticeParameters, pair: Pair) -> bool:
+    """Whether a message obeys the range rule.
+
+    Implements: AR-11.
+    """
+    limits = parameters.model_limit, parameters.gradient_limit
+    return not any(
+        bool(lattice.outside(vector[None], limit))
+        for vector, limit in zip(pair, limits, strict=True)
+    )
+
+
+def alarms_after(
+    graph: AgentGraph, said: Said, before: tuple[Alarms, ...], newly: Mapping[int, Raised]
+) -> tuple[Alarms, ...]:
+    """Everybody's alarms after a round: first that of the own update, then those of receiving.
+
+    Implements: AR-14, LM-4, MO-7, MO-8.
+    """
+    if not (newly or said.problems or said.edge_problems):
+        return before
+    after = []
+    for receiver, alarms in enumerate(before):
+        own = (newly[receiver],) if receiver in newly else ()
+        problems = ((s, said.problem(s, receiver)) for s in graph.neighbours(receiver))
+        raised = tuple(Raised(p, PHASE, said.t, s) for s, p in problems if p is not None)
+        after.append(alarms + own + raised)
+    return tuple(after)

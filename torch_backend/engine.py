@@ -1,0 +1,200 @@
+"""The learning phase of all agents as one batched program: a fold over rounds.
+
+`advance` is what `valid_ref.protocols.learn` does at every agent, for any rule of mixing: the
+same models, scaled gradients and alarms, given the same private gradients.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import attrs
+import numpy as np
+import torch
+from torch import Tensor
+
+from torch_backend import lattice
+from torch_backend.attacks.attack import Deviation, Edge, View
+from torch_backend.data.batches import batch_indices
+from torch_backend.delivery import Said, alarms_after, deliver
+from torch_backend.errors import ConfigError
+from torch_backend.estimates import Estimates, no_estimates
+from torch_backend.program import Program
+from torch_backend.rules.rule import Losses, Received
+from valid_ref.alarms import Alarm, Alarms, Raised
+from valid_ref.protocols.learn import PHASE
+
+__all__ = ["Program", "Said", "State", "advance", "diverged", "start"]
+
+
+@attrs.frozen(eq=False)
+class State:
+    """The network after round t; a value, which `advance` leaves as it is.
+
+    `models` [n, d] are the models with which everybody's own code goes on, `said` [n, d] those
+    that were said to all and `edges` those that single receivers got instead, zero where nothing
+    usable came (LM-4). `lying` are the Byzantine agents that said another model than they keep,
+    `silent` the agents whose update has left the range (AR-14); `losses` [A] are those of the
+    last round, at the point of evaluation, of the agents of this process.
+    """
+
+    t: int
+    models: Tensor
+    said: Tensor
+    edges: Mapping[Edge, Tensor]
+    lying: frozenset[int]
+    silent: frozenset[int]
+    losses: Tensor
+    alarms: tuple[Alarms, ...]
+    estimates: Estimates | None
+
+
+def start(program: Program) -> State:
+    """Before round 1: everybody has x_0.
+
+    Implements: LM-1, EX-7.
+    """
+    n, d = program.graph.agents, program.lattice.dimension
+    x_0 = torch.from_numpy(np.array(program.parameters.start_model)).to(program.device)
+    models = x_0.expand(n, d).contiguous()
+    losses = torch.full((len(program.agents),), torch.nan, device=program.device)
+    estimates = no_estimates(program) if program.estimate else None
+    return State(0, models, models, {}, frozenset(), frozenset(), losses, ((),) * n, estimates)
+
+
+def diverged(program: Program, state: State) -> tuple[int, ...]:
+    """The honest agents whose update has left the lattice: they are silent for good.
+
+    Implements: AR-14.
+    """
+    return tuple(agent for agent in program.honest if agent in state.silent)
+
+
+def advance(program: Program, state: State) -> tuple[State, Said]:
+    """One round: mix, take private gradients, step, let the attack speak, deliver.
+
+    Implements: LM-2, LM-3, LM-4.
+    """
+    t = state.t + 1
+    if t > program.rounds:
+        raise ConfigError(f"the run has {program.rounds} rounds and all are done", clause="LM-1")
+    batches = Batches(program, t)
+    own = program.shard.own(state.models)
+    received = Received(program.agents, own, state.said, state.edges)
+    evaluate = batches.losses if program.rule.needs_losses else None
+    Y, E = program.rule.mix(t, program.lattice, program.graph, received, evaluate)
+    points = lattice.evaluation_points(program.lattice, E, program.dtype)
+    losses, gradients = batches.gradients(points)
+    step = lattice.step(program.lattice, t, Y, gradients)
+    models, lost = program.shard.gather(step.models), program.shard.gather(step.lost)
+    silent = state.silent.union(torch.nonzero(lost).flatten().tolist())
+    models, gammas = _without(models, silent), _silenced(program, step.gammas, silent)
+    deviation = Deviation()
+    if program.attack is not None:
+        everybody = program.shard.gather(gammas)
+        deviation = program.attack.deviate(_view(program, state, t, Y, models, everybody))
+        gammas = everybody if len(program.heard) == len(everybody) else everybody[[*program.heard]]
+    said = deliver(program, t, models, gammas, silent, deviation, losses)
+    kept = _replaced(models, deviation.keeps)
+    usable, edges = said.usable_models()
+    lying = frozenset(b for b in deviation.said if not torch.equal(said.models[b], kept[b]))
+    newly = {
+        agent: Raised(Alarm.OWN_UPDATE_OUT_OF_RANGE, PHASE, t, about=agent)
+        for agent in silent - state.silent
+    }
+    alarms = alarms_after(program.graph, said, state.alarms, newly)
+    estimates = None if state.estimates is None else state.estimates.add(said)
+    return State(t, kept, usable, edges, lying, silent, losses, alarms, estimates), said
+
+
+def _silenced(program: Program, gammas: Tensor, silent: frozenset[int]) -> Tensor:
+    """The scaled gradients of this process with zeros for agents that say nothing."""
+    rows = frozenset(i for i, agent in enumerate(program.agents) if agent in silent)
+    return _without(gammas, rows)
+
+
+def _without(rows: Tensor, silent: frozenset[int]) -> Tensor:
+    """The rows with zeros for agents that say nothing."""
+    if not silent:
+        return rows
+    return rows.index_fill(0, torch.tensor(sorted(silent), device=rows.device), 0)
+
+
+def _replaced(rows: Tensor, by: Mapping[int, Tensor]) -> Tensor:
+    if not by:
+        return rows
+    rows = rows.clone()
+    for agent, row in by.items():
+        rows[agent] = row
+    return rows
+
+
+def _view(
+    program: Program, state: State, t: int, Y: Tensor, models: Tensor, gammas: Tensor
+) -> View:
+    """What the adversary sees: everybody's words of this round, before they are delivered.
+
+    Implements: AD-2.
+    """
+    graph = program.graph
+    told = {
+        (b, u): state.edges.get((b, u), state.said[b])
+        for b in program.byzantine
+        for u in graph.neighbours(b)
+        if b in state.lying or (b, u) in state.edges
+    }
+    return View(
+        t, graph, program.byzantine, program.lattice, program.seed, state.models,
+        program.shard.gather(Y), models, gammas, told,
+    )  # fmt: skip
+
+
+@attrs.frozen(eq=False)
+class Batches:
+    """The mini-batches of a round, and what the model makes of them."""
+
+    program: Program
+    t: int
+
+    def __call__(self, positions: Sequence[int]) -> tuple[Tensor, Tensor]:
+        """Images [C, K, F] and labels [C, K] of the agents at these positions of the shard."""
+        program = self.program
+        agents = [program.agents[position] for position in positions]
+        indices = [
+            batch_indices(program.split, program.seed, agent, self.t, program.batch)
+            for agent in agents
+        ]
+        images, labels = program.data.batch(torch.from_numpy(np.stack(indices)))
+        lied = [i for i, agent in enumerate(agents) if agent in program.byzantine]
+        if program.attack is not None and lied:
+            labels = labels.clone()
+            labels[lied] = program.attack.labels(labels[lied], program.data.classes)
+        return images.to(program.dtype), labels
+
+    def gradients(self, points: Tensor) -> tuple[Tensor, Tensor]:
+        """Losses [A] and gradients [A, d] of all agents of the shard, a chunk at a time.
+
+        Every call of the model has the same shape; a last chunk that is short is filled up.
+        """
+        count = len(self.program.agents)
+        chunk = count if self.program.chunk is None else self.program.chunk
+        if chunk == count:
+            images, labels = self(range(count))
+            return self.program.model.gradients(points, images, labels)
+        losses, gradients = points.new_empty(count), torch.empty_like(points)
+        for begin in range(0, count, chunk):
+            positions = [min(i, count - 1) for i in range(begin, begin + chunk)]
+            images, labels = self(positions)
+            some, steep = self.program.model.gradients(points[positions], images, labels)
+            held = min(chunk, count - begin)
+            losses[begin : begin + held] = some[:held]
+            gradients[begin : begin + held] = steep[:held]
+        return losses, gradients
+
+    @property
+    def losses(self) -> Losses:
+        """The losses of candidates on the batches of their receivers, for rules that ask."""
+
+        def losses(positions: Sequence[int], candidates: Tensor) -> Tensor:
+            images, labels = self(positions)
+            return self.program.model.losses(candidates.to(self.program.dtype), images, labels)
+
+        return losses

@@ -1,0 +1,46 @@
+"""The plain rule of Valid: every model that was received counts, with the step a_t."""
+
+from typing import ClassVar
+
+import attrs
+from torch import Tensor
+
+from torch_backend import lattice
+from torch_backend.rules.rule import Losses, Received
+from valid_ref.graph import AgentGraph
+from valid_ref.lattice import LatticeParameters
+
+
+@attrs.frozen
+class Plain:
+    """Y = 2^k x_v + a_t sum_u (x_u - x_v), and the gradient at that point.
+
+    Implements: LM-2, AR-4.
+    """
+
+    kind: ClassVar[str] = "plain"
+
+    def check(self, graph: AgentGraph) -> None:
+        """Any graph will do."""
+
+    def mix(
+        self,
+        t: int,
+        parameters: LatticeParameters,
+        graph: AgentGraph,
+        received: Received,
+        losses: Losses | None,  # noqa: ARG002 - the protocol of rules
+    ) -> tuple[Tensor, Tensor]:
+        """Y twice: the base is the point of evaluation."""
+        Y = lattice.mix(parameters, t, graph, received.agents, received.own, received.said)
+        position = {agent: index for index, agent in enumerate(received.agents)}
+        for (sender, receiver), model in received.edges.items():
+            if receiver in position:
+                change = model - received.said[sender]
+                Y[position[receiver]].add_(change, alpha=parameters.schedule.a(t))
+        return Y, Y
+
+    @property
+    def needs_losses(self) -> bool:
+        """No loss is looked at."""
+        return False
