@@ -34,7 +34,7 @@ def sums_in_float(parameters: LatticeParameters) -> bool:
 
 @functools.lru_cache(maxsize=32)
 def adjacency(graph: AgentGraph, agents: Agents, device: torch.device) -> Tensor:
-    """Rows of the adjacency matrix for these receivers, float64: dense, or CSR if it is sparse."""
+    """Rows of the adjacency matrix for these receivers, float64, dense or sparse."""
     rows = [i for i, v in enumerate(agents) for _u in graph.neighbours(v)]
     columns = [u for v in agents for u in graph.neighbours(v)]
     shape = (len(agents), graph.agents)
@@ -42,11 +42,11 @@ def adjacency(graph: AgentGraph, agents: Agents, device: torch.device) -> Tensor
         matrix = torch.zeros(shape, dtype=torch.float64)
         matrix[rows, columns] = 1.0
         return matrix.to(device)
-    ends = torch.tensor([0, *(graph.degree(v) for v in agents)]).cumsum(0)
     ones = torch.ones(len(columns), dtype=torch.float64)
-    return torch.sparse_csr_tensor(
-        ends, torch.tensor(columns), ones, shape, check_invariants=True
-    ).to(device)
+    sparse = torch.sparse_coo_tensor(
+        torch.tensor([rows, columns]), ones, shape, check_invariants=True
+    )
+    return sparse.coalesce().to(device)
 
 
 @functools.lru_cache(maxsize=32)

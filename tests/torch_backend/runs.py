@@ -1,0 +1,201 @@
+"""Small runs of the backend on made-up images, and the same runs by the reference."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+import torch
+from torch import Tensor
+
+from torch_backend import engine
+from torch_backend.attacks.attack import Attack, Deviation, View
+from torch_backend.data.batches import device_data
+from torch_backend.data.dataset import Dataset
+from torch_backend.data.partition import Iid
+from torch_backend.engine import Program, Said, State
+from torch_backend.models.model import ModelOptions
+from torch_backend.models.softmax import Softmax
+from torch_backend.rules.plain import Plain
+from valid_ref.execution import Execution, execute
+from valid_ref.graph import AgentGraph
+from valid_ref.hashing import PrimeField
+from valid_ref.lattice import FloatVector, default_limits, to_lattice
+from valid_ref.machine import CausalView, Edge, Message
+from valid_ref.protocols.agreement import PHASE as AGREEMENT
+from valid_ref.protocols.learn import PHASE as LEARNING
+from valid_ref.protocols.learn import LearningMessage
+from valid_ref.protocols.parameters import (
+    Bounds,
+    ValidParameters,
+    Weighting,
+    exponential_weights,
+    make_weighting,
+)
+from valid_ref.protocols.valid import Private
+from valid_ref.schedule import constant, experiment, make_schedule
+
+CPU = torch.device("cpu")
+
+
+def images(seed: int = 0, count: int = 120, size: int = 3, classes: int = 3) -> Dataset:
+    """Random images whose label shows in one row of pixels."""
+    generator = np.random.default_rng(seed)
+
+    def some(number: int) -> tuple[Any, Any]:
+        labels = generator.integers(0, classes, number)
+        pixels = generator.integers(0, 128, (number, size, size))
+        pixels[np.arange(number), labels % size] += 100
+        return pixels.astype(np.uint8), labels.astype(np.int64)
+
+    return Dataset("made up", *some(count), *some(30), classes)
+
+
+def weightings(rounds: int, agents: int, limit: float = 1e6) -> tuple[Weighting, ...]:
+    return tuple(
+        make_weighting(
+            f"gamma={gamma}", exponential_weights(rounds, gamma), agents, 28,
+            optimality=limit, heterogeneity=limit,
+        )
+        for gamma in (0.9, 0.99)
+    )  # fmt: skip
+
+
+def program(
+    graph: AgentGraph,
+    *,
+    rounds: int = 4,
+    options: ModelOptions | None = None,
+    attack: Attack | None = None,
+    byzantine: tuple[int, ...] = (),
+    limit: float = 1e6,
+    bounds: Bounds | None = None,
+    alpha: float | None = None,
+    **others: Any,
+) -> Program:
+    """A run on made-up images."""
+    data = images()
+    model = (Softmax() if options is None else options).build(data.features, data.classes)
+    step = experiment() if alpha is None else constant(alpha)
+    schedule = make_schedule(rounds, step, constant(1 / (graph.max_degree + 1)))
+    lattice = default_limits(model.dimension, schedule, graph.max_degree)
+    start = to_lattice(model.initial(1), schedule.precision)
+    parameters = ValidParameters(
+        graph, lattice, start, PrimeField(), bounds, weightings(rounds, graph.agents, limit)
+    )
+    split = Iid().split(data, graph.agents, 5)
+    there = device_data(data, split, "unit", CPU)
+    return Program(
+        parameters, model, there, split, 8, others.pop("rule", Plain()), attack, byzantine,
+        **others,
+    )  # fmt: skip
+
+
+def learn(program: Program) -> tuple[list[State], list[Said]]:
+    """All states from the first on, and what was said between them."""
+    states, said = [engine.start(program)], []
+    while states[-1].t < program.rounds:
+        state, spoken = engine.advance(program, states[-1])
+        states.append(state)
+        said.append(spoken)
+    return states, said
+
+
+def message(pair: tuple[Tensor, Tensor] | None) -> LearningMessage | None:
+    return None if pair is None else LearningMessage(pair[0].numpy().copy(), pair[1].numpy().copy())
+
+
+def keys_of(program: Program) -> tuple[int, ...]:
+    generator = np.random.default_rng(77)
+    return tuple(generator.integers(0, 2**61 - 1, program.graph.agents).tolist())
+
+
+def reference(program: Program, said: list[Said]) -> Execution:
+    """The whole of Valid by the reference, with the same model, batches and Byzantine words."""
+
+    def source(agent: int) -> Callable[[int, FloatVector], FloatVector]:
+        def gradient(t: int, point: FloatVector) -> FloatVector:
+            batch = engine.Batches(program, t)([agent])
+            points = torch.from_numpy(point)[None].to(program.dtype)
+            return program.model.gradients(points, *batch)[1][0].double().numpy()
+
+        return gradient
+
+    def adversary(view: CausalView) -> Mapping[Edge, Message]:
+        edges = [(b, u) for b in program.byzantine for u in program.graph.neighbours(b)]
+        if view.phase == AGREEMENT:
+            return dict.fromkeys(edges, False)
+        if view.phase == LEARNING:
+            return {edge: on_edge(said[view.round - 1], *edge) for edge in edges}
+        return {}
+
+    keys = keys_of(program)
+    private = {agent: Private(source(agent), keys[agent]) for agent in range(program.graph.agents)}
+    return execute(
+        program.parameters, private, byzantine=frozenset(program.byzantine), adversary=adversary
+    )
+
+
+def on_edge(said: Said, sender: int, receiver: int) -> LearningMessage | None:
+    """What the backend says went over an edge."""
+    if (sender, receiver) in said.edges:
+        return message(said.edges[sender, receiver])
+    if said.problems.get(sender) is not None and said.problems[sender].slug == "missing-message":
+        return None
+    return message((said.models[sender], said.gammas[said.agents.index(sender)]))
+
+
+@attrs.frozen
+class Scripted:
+    """An attack for tests: any function of the view."""
+
+    kind: ClassVar[str] = "scripted"
+    script: Callable[[View], Deviation]
+
+    def check(self, graph: AgentGraph, byzantine: tuple[int, ...]) -> None:
+        """Anything goes."""
+
+    def deviate(self, view: View) -> Deviation:
+        return self.script(view)
+
+    def labels(self, labels: Tensor, classes: int) -> Tensor:
+        return classes - 1 - labels
+
+
+def quiet(view: View) -> Deviation:
+    """Honest words after training on false labels."""
+    return Deviation()
+
+
+def noisy(view: View) -> Deviation:
+    """The true gradient with a false model, to all."""
+    return Deviation({b: (view.models[b] + 1000 * view.t, view.gammas[b]) for b in view.byzantine})
+
+
+def consistent(view: View) -> Deviation:
+    """A false model that is kept, with the scaled gradient that fits it; only in even rounds."""
+    if view.t % 2:
+        return Deviation()
+    bits = view.parameters.precision.step_bits
+    false = {b: view.models[b] + 12345 for b in view.byzantine}
+    pairs = {b: (model, view.mixed[b] - (model << bits)) for b, model in false.items()}
+    return Deviation(pairs, keeps=false)
+
+
+def per_edge(view: View) -> Deviation:
+    """Something else to every neighbour from round 2 on."""
+    pairs = {
+        (b, u): (view.models[b] + u * view.t, view.gammas[b] - u)
+        for b in view.byzantine
+        for u in view.graph.neighbours(b)
+    }
+    return Deviation(edges=pairs if view.t > 1 else {})
+
+
+def rude(view: View) -> Deviation:
+    """Silence on one edge, words out of range on another and, in round 3, to all."""
+    b = view.byzantine[0]
+    first, second, *_ = view.graph.neighbours(b)
+    beyond = torch.full_like(view.models[b], view.parameters.model_limit)
+    said = {b: (view.models[b], beyond << 22)} if view.t == 3 else {}
+    return Deviation(said, {(b, second): (beyond, view.gammas[b])}, silent=frozenset({(b, first)}))

@@ -1,0 +1,139 @@
+"""The batched program says what the machines of the reference say, word by word."""
+
+import attrs
+import numpy as np
+import pytest
+import torch
+
+from tests.torch_backend.runs import (
+    Scripted,
+    consistent,
+    learn,
+    noisy,
+    on_edge,
+    per_edge,
+    program,
+    quiet,
+    reference,
+    rude,
+)
+from torch_backend import engine
+from torch_backend.errors import (
+    AttackError,
+    ConfigError,
+    DataError,
+    DeviceError,
+    ModelError,
+)
+from torch_backend.models.mlp import Mlp
+from torch_backend.program import require_device
+from valid_ref.alarms import Alarm
+from valid_ref.graph_families import parse_family
+from valid_ref.protocols import global_validate
+from valid_ref.protocols.learn import PHASE, LearningMessage
+from valid_ref.reading import Reading
+
+MODELS = {"softmax": None, "mlp": Mlp((5,))}
+ATTACKS = {
+    "none": None, "labels": quiet, "noisy": noisy, "consistent": consistent,
+    "per edge": per_edge, "rude": rude,
+}  # fmt: skip
+
+
+def a_program(attack: str, model: str = "softmax", **others: object) -> engine.Program:
+    script = ATTACKS[attack]
+    graph = parse_family("complete:4") if others.pop("dense", False) else parse_family("cycle:5")
+    if script is None:
+        return program(graph, options=MODELS[model], **others)
+    return program(graph, options=MODELS[model], attack=Scripted(script), byzantine=(2,), **others)
+
+
+@pytest.mark.checks("AR-4", "AR-5", "LM-2", "LM-3", "LM-4", "EX-11")
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_every_message_and_alarm_is_that_of_the_reference(attack: str, model: str) -> None:
+    run = a_program(attack, model, dense=attack != "none")
+    states, said = learn(run)
+    execution = reference(run, said)
+    for spoken, expected in zip(said, execution.rounds, strict=False):
+        assert expected.phase == PHASE
+        for sender, receiver in run.graph.directed_edges:
+            one, other = on_edge(spoken, sender, receiver), expected.on_edge(sender, receiver)
+            assert (one is None) == (other is None)
+            if isinstance(one, LearningMessage) and isinstance(other, LearningMessage):
+                assert np.array_equal(one.model, other.model)
+                assert np.array_equal(one.scaled_gradient, other.scaled_gradient)
+    for agent in run.honest:
+        learned = [r for r in execution.states[agent].memory.alarms if r.phase == PHASE]
+        assert list(states[-1].alarms[agent]) == learned
+    if attack == "rude":
+        assert {r.alarm for r in states[-1].alarms[0]} | {
+            r.alarm for r in states[-1].alarms[1]
+        } == {Alarm.MISSING_MESSAGE, Alarm.OUT_OF_RANGE}
+
+
+@pytest.mark.checks("GV-2", "GV-9")
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_online_estimates_are_those_of_the_transcripts(attack: str) -> None:
+    run = a_program(attack, dense=True)
+    states, said = learn(run)
+    execution = reference(run, said)
+    values = states[-1].estimates.values()
+    for receiver in range(run.graph.agents):
+        transcripts = execution.states[receiver].memory.fixed_transcripts
+        for sender, transcript in transcripts.received.items():
+            expected = global_validate.estimate(run.parameters, transcript)
+            assert values.get((sender, receiver), values[sender]) == expected
+
+
+@pytest.mark.checks("AR-14")
+def test_an_agent_that_leaves_the_lattice_is_silent_for_good() -> None:
+    run = program(parse_family("path:3"), alpha=900.0, rounds=6)
+    states, said = learn(run)
+    assert engine.diverged(run, states[-1])
+    execution = reference(run, said)
+    for agent in range(3):
+        learned = [r for r in execution.states[agent].memory.alarms if r.phase == PHASE]
+        assert list(states[-1].alarms[agent]) == learned
+    assert {r.alarm for r in states[-1].alarms[1]} >= {Alarm.OWN_UPDATE_OUT_OF_RANGE}
+
+
+@pytest.mark.checks("EX-11")
+def test_advance_leaves_its_state_as_it_is_and_repeats_itself() -> None:
+    run = a_program("per edge", dense=True)
+    states, said = learn(run)
+    for before, after, spoken in zip(states, states[1:], said, strict=False):
+        again, words = engine.advance(run, before)
+        assert torch.equal(again.models, after.models)
+        assert torch.equal(words.gammas, spoken.gammas)
+        assert again.estimates.values() == after.estimates.values()
+
+
+@pytest.mark.checks("EX-11")
+@pytest.mark.parametrize("chunk", [1, 2, 4, 7])
+def test_chunks_change_nothing(chunk: int) -> None:
+    whole, parts = a_program("none", "mlp"), a_program("none", "mlp", chunk=chunk)
+    assert torch.equal(learn(whole)[0][-1].models, learn(parts)[0][-1].models)
+
+
+@pytest.mark.checks("AD-6", "EX-12")
+def test_programs_that_cannot_be_run_are_refused_with_what_to_do() -> None:
+    good = a_program("noisy", dense=True)
+    printed = attrs.evolve(good.parameters, reading=Reading.without("P07"))
+    with pytest.raises(AttackError, match=r"Assumption 1\+ fails.*choose other agents"):
+        program(parse_family("path:5"), attack=Scripted(noisy), byzantine=(2,))
+    for change, error in (
+        ({"attack": None}, AttackError),
+        ({"batch": 0}, ConfigError),
+        ({"model": Mlp((9,)).build(9, 3)}, ModelError),
+        ({"device": torch.device("meta")}, DeviceError),
+        ({"split": attrs.evolve(good.split, parts=(np.arange(120),))}, DataError),
+        ({"parameters": printed}, ConfigError),
+    ):  # fmt: skip
+        with pytest.raises(error):
+            attrs.evolve(good, **change)
+    with pytest.raises(DeviceError, match="use cpu"):
+        require_device("cuda:77")
+    states, _said = learn(good)
+    with pytest.raises(ConfigError, match="all are done"):
+        engine.advance(good, states[-1])
