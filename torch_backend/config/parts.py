@@ -95,19 +95,16 @@ class NoAttack:
 
 @attrs.frozen
 class Evaluation:
-    """When models are evaluated: in every `every`-th round, the first and the last; never before.
-
-    `chunk` test images are looked at together; it bounds the memory and changes no result.
+    """When models are evaluated: in every `every`-th round, in the first and in the last.
 
     Implements: EX-5.
     """
 
     every: int = attrs.field(default=20, validator=whole(1))
-    chunk: int = attrs.field(default=1000, validator=whole(1))
 
-    def wanted(self, t: int, rounds: int) -> bool:
-        """Whether round t of so many is evaluated."""
-        return t in {1, rounds} or t % self.every == 0
+    def rounds(self, rounds: int) -> tuple[int, ...]:
+        """The rounds that are evaluated, of so many."""
+        return tuple(sorted({1, rounds, *range(self.every, rounds, self.every)}))
 
 
 @attrs.frozen

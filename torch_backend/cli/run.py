@@ -1,0 +1,105 @@
+"""`valid-torch run`: an experiment from its configuration to its results, resumed where it was."""
+
+import shlex
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from torch_backend.cli.progress import Counter, progress
+from torch_backend.cli.tables import print_tables
+
+INTERRUPTED = 130
+"""The exit status of a run that was stopped by hand, as shells have it."""
+
+
+def run(
+    experiment: Annotated[str, typer.Argument(help="A preset (valid-torch list) or a TOML file.")],
+    quick: Annotated[bool, typer.Option("--quick", help="The small variant: minutes.")] = False,
+    data: Annotated[
+        Path | None, typer.Option(help="The directory of the MNIST files.", envvar="VALID_DATA")
+    ] = None,
+    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, mps")] = "cpu",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where the results go (runs/NAME).")
+    ] = None,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", help="Change an option: rounds=50, steps.initial=3")
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="How many jobs run at once.")] = 1,
+    threads: Annotated[int, typer.Option(min=1, help="Threads of each job.")] = 1,
+    checkpoint_every: Annotated[
+        int, typer.Option(min=1, help="Rounds between two checkpoints.")
+    ] = 50,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables.")] = False,
+) -> None:
+    """Run every rule against every attack with every seed; go on where an earlier call stopped.
+
+    Killed at any moment, the same command resumes and ends with the same results. Exit status 1
+    if every job diverged.
+
+    Examples: valid-torch run demo; valid-torch run fig-noniid --data DIR --jobs 2;
+    valid-torch run detection --quick --data DIR --set detection.factor=1.2
+    """
+    from torch_backend.config.jobs import jobs as jobs_of
+    from torch_backend.config.load import load
+    from torch_backend.experiments import run_experiment
+    from torch_backend.runner import Options, StoppedError
+
+    chosen = load(experiment, quick=quick, changes=changes or ())
+    name = Path(experiment).stem + ("-quick" if quick else "")
+    directory = Path("runs") / name if output is None else output
+    names = [job.name for job in jobs_of(chosen)]
+    counter = Counter(len(names), chosen.rounds, _done(directory, names))
+    if not quiet:
+        typer.echo(f"{chosen.about}\n{len(names)} jobs of {chosen.rounds} rounds in {directory}")
+    try:
+        with stopping() as stop, progress(counter, hidden=quiet) as watch:
+            found = run_experiment(
+                chosen, directory, Options(device, threads, checkpoint_every),
+                data=data, processes=jobs, watch=watch, stop=stop.is_set,
+            )  # fmt: skip
+    except StoppedError:
+        command = shlex.join(["valid-torch", *sys.argv[1:]])
+        typer.echo(f"Stopped; nothing is lost. To go on: {command}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    if not quiet:
+        print_tables(found, Console(highlight=False))
+        typer.echo(f"valid-torch plot {directory} draws the figures.")
+    raise typer.Exit(0 if any(s["outcome"] == "finished" for s in found.summaries) else 1)
+
+
+def _done(directory: Path, names: list[str]) -> dict[str, int]:
+    """The rounds of the jobs that are finished already."""
+    from torch_backend.results import read_summary
+
+    found = {name: read_summary(directory, name) for name in names}
+    return {name: summary["rounds"] for name, summary in found.items() if summary is not None}
+
+
+@contextmanager
+def stopping() -> Iterator[threading.Event]:
+    """An event that the first Ctrl-C or termination sets; the second Ctrl-C ends at once."""
+    asked = threading.Event()
+    wanted = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.getsignal(number) for number in wanted}
+
+    def ask(number: int, _frame: object) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+        asked.set()
+        typer.echo(f"Stopping after this round ({signal.Signals(number).name}) ...", err=True)
+
+    for number in wanted:
+        signal.signal(number, ask)
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

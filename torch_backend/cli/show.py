@@ -1,0 +1,84 @@
+"""`valid-torch plot`, `table`, `list` and `schema`: what there is, and what came out."""
+
+import inspect
+from pathlib import Path
+from typing import Annotated, Any, get_args
+
+import attrs
+import typer
+from rich.console import Console
+
+from torch_backend.cli.tables import Form, print_tables
+
+
+def plot(
+    directory: Annotated[Path, typer.Argument(help="The results of valid-torch run.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where the figures go (DIR/plots).")
+    ] = None,
+) -> None:
+    """Draw the figures of an experiment, as PNG and SVG."""
+    from torch_backend.plot import plot as draw
+    from torch_backend.results import read_results
+
+    for path in draw(read_results(directory), directory / "plots" if output is None else output):
+        typer.echo(path)
+
+
+def table(
+    directory: Annotated[Path, typer.Argument(help="The results of valid-torch run.")],
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+) -> None:
+    """Print final accuracies, alarm rates and thresholds."""
+    from torch_backend.results import read_results
+
+    form: Form = "csv" if as_csv else "markdown" if markdown else "rich"
+    print_tables(read_results(directory), Console(highlight=False), form)
+
+
+def list_parts() -> None:
+    """List presets, rules, attacks, partitions, models and data, a line each."""
+    import tomllib
+
+    from torch_backend.attacks import AttackPart
+    from torch_backend.config.load import presets
+    from torch_backend.config.parts import DataPart, NoAttack
+    from torch_backend.data.partition import PartitionPart
+    from torch_backend.models import ModelPart
+    from torch_backend.rules import RulePart
+
+    typer.echo("presets")
+    for name, text in presets().items():
+        typer.echo(f"  {name:20s} {tomllib.loads(text)['about']}")
+    for title, union in (
+        ("rules", RulePart),
+        ("attacks", NoAttack | AttackPart),
+        ("partitions", PartitionPart),
+        ("models", ModelPart),
+        ("data", DataPart),
+    ):
+        typer.echo(title)
+        for part in get_args(union):
+            _describe(part)
+
+
+def _describe(part: Any) -> None:
+    typer.echo(f"  {part.kind:20s} {(inspect.getdoc(part) or '').splitlines()[0]}")
+    options = [_option(field) for field in attrs.fields(part)]
+    if options:
+        typer.echo(f"  {'':20s}   {', '.join(options)}")
+
+
+def _option(field: Any) -> str:
+    if field.default is attrs.NOTHING:
+        return f"{field.name} (must be given)"
+    value = list(field.default) if isinstance(field.default, tuple) else field.default
+    return f"{field.name} = {value}"
+
+
+def schema() -> None:
+    """Print the JSON schema of an experiment."""
+    from torch_backend.config.load import schema_text
+
+    typer.echo(schema_text(), nl=False)

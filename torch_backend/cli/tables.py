@@ -1,0 +1,136 @@
+"""Tables of results, for people, for spreadsheets and for Markdown."""
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+import attrs
+import typer
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from torch_backend.calibrate import Detection
+    from torch_backend.results import Results
+    from torch_backend.tables import Cell
+
+Form = Literal["rich", "csv", "markdown"]
+Lines = Sequence[Sequence[str]]
+
+
+def print_tables(results: "Results", console: Console, form: Form = "rich") -> None:
+    """Final accuracies; alarm counts where something was calibrated."""
+    from torch_backend.tables import cells, detection_of
+
+    measured = detection_of(results)
+    if form == "csv":
+        typer.echo(accuracy_csv(cells(results)), nl=False)
+        if measured is not None:
+            typer.echo(detection_csv(measured), nl=False)
+        return
+    missing = len(results.header["jobs"]) - len(results.summaries)
+    if missing:
+        typer.echo(f"{missing} of {len(results.header['jobs'])} jobs are not finished")
+    _print("final test accuracy of honest agents", accuracy_lines(cells(results)), console, form)
+    if measured is not None:
+        _print(
+            "runs with an alarm: optimality, heterogeneity", alarm_lines(measured), console, form
+        )
+        typer.echo(f"gamma_max = {measured.gamma_max} (the largest without a false alarm)")
+
+
+def accuracy_lines(found: Sequence["Cell"]) -> Lines:
+    """Mean, deviation, least and greatest over runs; the averaged model; runs and diverged."""
+    heading = (
+        "rule", "attack", "mean", "deviation", "least to greatest", "averaged model", "runs",
+        "diverged",
+    )  # fmt: skip
+    return [
+        heading,
+        *(
+            (
+                cell.rule,
+                cell.attack,
+                _number(cell.accuracy),
+                _number(cell.deviation),
+                f"{_number(cell.lowest)} to {_number(cell.highest)}",
+                _number(cell.averaged),
+                str(cell.runs),
+                str(cell.diverged),
+            )
+            for cell in found
+        ),
+    ]
+
+
+def alarm_lines(measured: "Detection") -> Lines:
+    """One line per attack, one column per gamma: how many of the runs alarm in each test."""
+    gammas = list(measured.weightings)
+    attacks = list(dict.fromkeys(rate.attack for rate in measured.rates))
+    at = {(rate.attack, rate.gamma): rate for rate in measured.rates}
+
+    def cell(attack: str, gamma: float) -> str:
+        rate = at[attack, gamma]
+        lost = f" ({rate.diverged} diverged)" if rate.diverged else ""
+        return f"{rate.optimality}, {rate.heterogeneity} of {rate.runs}{lost}"
+
+    return [
+        ("attack", *(f"gamma {gamma:g}" for gamma in gammas)),
+        *((attack, *(cell(attack, gamma) for gamma in gammas)) for attack in attacks),
+    ]
+
+
+def accuracy_csv(found: Sequence["Cell"]) -> str:
+    """All numbers of all cells."""
+    names = [field.name for field in attrs.fields(type(found[0]))] if found else []
+    return _csv([names, *([str(v) for v in attrs.astuple(cell)] for cell in found)])
+
+
+def detection_csv(measured: "Detection") -> str:
+    """All counts, with the thresholds they were made with."""
+    lines = [
+        [
+            rate.attack, _word(rate.sigma), str(rate.gamma), str(rate.runs), str(rate.diverged),
+            str(rate.optimality), str(rate.heterogeneity), str(rate.either), str(rate.ratio),
+            str(measured.weightings[rate.gamma].optimality),
+            str(measured.weightings[rate.gamma].heterogeneity),
+        ]
+        for rate in measured.rates
+    ]  # fmt: skip
+    heading = [
+        "attack", "sigma", "gamma", "runs", "diverged", "optimality", "heterogeneity", "either",
+        "ratio", "optimality_threshold", "heterogeneity_threshold",
+    ]  # fmt: skip
+    return _csv([heading, *lines])
+
+
+def _csv(lines: Lines) -> str:
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerows(lines)
+    return buffer.getvalue()
+
+
+def _print(title: str, lines: Lines, console: Console, form: Form) -> None:
+    heading, *rows = lines
+    if form == "markdown":
+        typer.echo(f"{title}\n\n| {' | '.join(heading)} |\n|{'---|' * len(heading)}")
+        for row in rows:
+            typer.echo(f"| {' | '.join(row)} |")
+        typer.echo("")
+        return
+    shown = Table(title=title, title_justify="left")
+    for name in heading:
+        shown.add_column(name)
+    for row in rows:
+        shown.add_row(*row)
+    console.print(shown)
+
+
+def _number(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.3f}"
+
+
+def _word(value: float | None) -> str:
+    return "" if value is None else str(value)

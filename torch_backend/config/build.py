@@ -1,0 +1,169 @@
+"""From an experiment and one of its jobs to a program that the engine runs."""
+
+import hashlib
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from torch_backend.calibrate import weighting_name
+from torch_backend.config.experiment import Experiment
+from torch_backend.config.jobs import Job
+from torch_backend.config.parts import ConstantMixing, Digits, GivenStart, NoAttack, ZeroStart
+from torch_backend.data import Dataset, device_data, load_digits, load_mnist
+from torch_backend.errors import ConfigError
+from torch_backend.models.model import Model
+from torch_backend.program import Program
+from torch_backend.rules import Plain
+from valid_ref.graph import AgentGraph
+from valid_ref.graph_families import parse_family
+from valid_ref.guarantees.bounds import configured_bounds
+from valid_ref.hashing import PrimeField
+from valid_ref.lattice import default_limits, to_lattice
+from valid_ref.protocols.parameters import (
+    ValidParameters,
+    Weighting,
+    exponential_weights,
+    make_weighting,
+)
+from valid_ref.scenario.parts import Edges, NoBounds
+from valid_ref.schedule import Schedule, StepSize, constant, inverse_root, make_schedule
+from valid_ref.schedule import experiment as harmonic
+
+NO_THRESHOLD = 1e30
+"""A threshold that no statistic reaches: a run only measures, and is judged afterwards."""
+
+
+def load_data(experiment: Experiment, folder: Path | None) -> Dataset:
+    """The data set of an experiment."""
+    return load_digits() if isinstance(experiment.data, Digits) else load_mnist(folder)
+
+
+def data_digest(dataset: Dataset) -> str:
+    """SHA-256 of all images and labels, in one order and form."""
+    digest = hashlib.sha256()
+    for name in ("train_images", "train_labels", "test_images", "test_labels"):
+        array = np.ascontiguousarray(getattr(dataset, name))
+        digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def build_graph(experiment: Experiment) -> AgentGraph:
+    """The network.
+
+    Implements: EX-1.
+    """
+    part = experiment.graph
+    if isinstance(part, Edges):
+        return AgentGraph.from_edges(part.agents, part.edges)
+    return parse_family(part.name)
+
+
+def build_schedule(experiment: Experiment, images: int) -> Schedule:
+    """The integers a_t and A_t; `images` is how many an agent has, which an epoch goes through.
+
+    Implements: EX-6.
+    """
+    steps, mixing = experiment.steps, experiment.steps.mixing
+    by_round = harmonic(steps.initial)
+
+    def by_epoch(t: int) -> Fraction | float | int:
+        return by_round((t - 1) * experiment.batch // images)
+
+    eta: StepSize = (
+        constant(mixing.eta) if isinstance(mixing, ConstantMixing) else inverse_root(mixing.eta0, 1)
+    )
+    alpha = by_epoch if steps.counts == "epoch" else by_round
+    return make_schedule(experiment.rounds, alpha, eta, experiment.precision)
+
+
+def start_values(experiment: Experiment, model: Model, seed: int) -> npt.NDArray[np.float64]:
+    """x_0 as real numbers.
+
+    Implements: EX-7.
+    """
+    match experiment.start:
+        case ZeroStart():
+            return np.zeros(model.dimension)
+        case GivenStart(file=file):
+            try:
+                found = np.load(file, allow_pickle=False)
+            except (OSError, ValueError) as error:
+                raise ConfigError(f"start: cannot read {file}: {error}", clause="EX-7") from None
+            if found.shape != (model.dimension,) or found.dtype.kind not in "fiu":
+                raise ConfigError(
+                    f"start: {file} has shape {found.shape} and dtype {found.dtype}; "
+                    f"{model.dimension} real numbers are needed",
+                    clause="EX-7",
+                )
+            return np.asarray(found, dtype=np.float64)
+    return model.initial(seed)
+
+
+def build_parameters(
+    experiment: Experiment, model: Model, images: int, seed: int, weightings: tuple[Weighting, ...]
+) -> ValidParameters:
+    """The public parameters of a run."""
+    graph, schedule = build_graph(experiment), build_schedule(experiment, images)
+    lattice = default_limits(model.dimension, schedule, graph.max_degree, experiment.prime)
+    start = to_lattice(
+        start_values(experiment, model, seed), lattice.precision, lattice.model_limit
+    )
+    part = experiment.bounds
+    bounds = (
+        None
+        if isinstance(part, NoBounds)
+        else configured_bounds(part.model, part.gradient, experiment.rounds, lattice.precision)
+    )
+    field = PrimeField(experiment.prime)
+    return ValidParameters(graph, lattice, start, field, bounds, weightings)
+
+
+def measuring_weightings(experiment: Experiment, agents: int) -> tuple[Weighting, ...]:
+    """One weighting per gamma, with thresholds that nothing reaches.
+
+    Implements: EX-10.
+    """
+    part = experiment.detection
+    return tuple(
+        make_weighting(
+            weighting_name(gamma),
+            exponential_weights(experiment.rounds, gamma, part.bits),
+            agents,
+            experiment.precision.fraction_bits,
+            optimality=NO_THRESHOLD,
+            heterogeneity=NO_THRESHOLD,
+        )
+        for gamma in part.gammas
+    )
+
+
+def build_program(
+    experiment: Experiment, job: Job, dataset: Dataset, device: torch.device
+) -> Program:
+    """The program of a job; the same seed gives the same data, batches and start to every rule.
+
+    Implements: EX-9, EX-12.
+    """
+    graph = build_graph(experiment)
+    split = experiment.partition.split(dataset, graph.agents, job.seed)
+    model = experiment.model.build(dataset.features, dataset.classes)
+    images = len(dataset.train_labels) // graph.agents
+    measured = isinstance(job.rule, Plain) and bool(experiment.detection.gammas)
+    weightings = measuring_weightings(experiment, graph.agents) if measured else ()
+    return Program(
+        build_parameters(experiment, model, images, job.seed, weightings),
+        model,
+        device_data(dataset, split, experiment.pixels, device),
+        split,
+        experiment.batch,
+        job.rule,
+        None if isinstance(job.attack, NoAttack) else job.attack,
+        experiment.byzantine if job.attacked else (),
+        job.seed,
+        device,
+        estimate=measured,
+    )

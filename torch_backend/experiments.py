@@ -1,0 +1,158 @@
+"""All jobs of an experiment, one after the other or several at once; the results do not differ."""
+
+import contextlib
+import multiprocessing
+import platform
+import queue
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+import torch
+
+from torch_backend import results
+from torch_backend.config.build import build_graph, data_digest, load_data
+from torch_backend.config.experiment import Experiment, experiment_document
+from torch_backend.config.jobs import Job, jobs
+from torch_backend.data import Dataset
+from torch_backend.errors import BackendError, ConfigError
+from torch_backend.runner import Options, Stop, StoppedError, Watch, Work, locked, run_job
+from valid_ref import __version__
+from valid_ref.errors import ValidRefError
+
+POLL_SECONDS = 0.5
+"""How long the first process waits before it looks whether the others are still there."""
+
+
+class WorkerError(BackendError):
+    """A process that ended without saying why."""
+
+    def __init__(self, message: str, *, clause: str = "EX-14") -> None:
+        super().__init__(message, clause=clause)
+
+
+def header(experiment: Experiment, dataset: Dataset, options: Options) -> dict[str, Any]:
+    """What results are made with: all that could change them.
+
+    Implements: EX-12, EX-14.
+    """
+    model = experiment.model.build(dataset.features, dataset.classes)
+    return {
+        "format": results.FORMAT,
+        "experiment": experiment_document(experiment),
+        "agents": build_graph(experiment).agents,
+        "dimension": model.dimension,
+        "data": {"name": dataset.name, "sha256": data_digest(dataset)},
+        "environment": {
+            "device": options.device,
+            "threads": options.threads,
+            "processor": f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}",
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "torch": torch.__version__,
+            "valid-ref": __version__,
+        },
+        "jobs": [job.name for job in jobs(experiment)],
+    }
+
+
+def run_experiment(
+    experiment: Experiment,
+    directory: Path,
+    options: Options,
+    *,
+    data: Path | None = None,
+    processes: int = 1,
+    watch: Watch = lambda _job, _round: None,
+    stop: Stop = lambda: False,
+) -> results.Results:
+    """Run every job that is not finished, and gather the results of all.
+
+    Implements: EX-14.
+    """
+    dataset = load_data(experiment, data)
+    results.open_results(directory, header(experiment, dataset, options))
+    with locked(directory, wait=False) as alone:
+        if not alone:
+            raise ConfigError(f"another run is at work in {directory}", clause="EX-14")
+        todo = jobs(experiment)
+        for purpose in ("calibrate", "measure"):
+            chosen = [job for job in todo if job.purpose == purpose]
+            if processes == 1:
+                for job in chosen:
+                    run_job(Work(directory, experiment, dataset, options), job, watch, stop)
+            elif chosen:
+                _Several(directory, experiment, data, options).run(chosen, processes, watch, stop)
+        results.gather(directory, [job.name for job in todo])
+    return results.read_results(directory)
+
+
+@attrs.frozen
+class _Several:
+    """Several processes that take jobs from a common list."""
+
+    directory: Path
+    experiment: Experiment
+    data: Path | None
+    options: Options
+
+    def run(self, chosen: Sequence[Job], processes: int, watch: Watch, stop: Stop) -> None:
+        """Hand out the jobs; stop everybody when one fails or when asked to."""
+        context = multiprocessing.get_context("spawn")
+        tasks: Any = context.Queue()
+        reports: Any = context.Queue()
+        halt = context.Event()
+        for job in chosen:
+            tasks.put(job)
+        workers = [
+            context.Process(target=_work, args=(self, tasks, reports, halt), daemon=False)
+            for _ in range(min(processes, len(chosen)))
+        ]
+        for worker in workers:
+            tasks.put(None)
+            worker.start()
+        failures: list[ValidRefError] = []
+        while any(worker.is_alive() for worker in workers) or not reports.empty():
+            if stop() or any(worker.exitcode for worker in workers):
+                halt.set()
+            with contextlib.suppress(queue.Empty):
+                report = reports.get(timeout=POLL_SECONDS)
+                if isinstance(report, ValidRefError):
+                    failures.append(report)
+                    halt.set()
+                else:
+                    watch(*report)
+        tasks.cancel_join_thread()
+        codes = [worker.exitcode for worker in workers if worker.exitcode]
+        failures += [WorkerError(f"a process ended with code {code}") for code in codes]
+        if failures:
+            raise failures[0]
+        if halt.is_set():
+            raise StoppedError("stopped")
+
+
+def _work(several: _Several, tasks: Any, reports: Any, halt: Any) -> None:
+    """Take jobs until there are none; end soon after the first process has gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+
+    def stop() -> bool:
+        return halt.is_set() or parent is None or not parent.is_alive()
+
+    def watch(job: str, t: int) -> None:
+        reports.put((job, t))
+
+    dataset = load_data(several.experiment, several.data)
+    work = Work(several.directory, several.experiment, dataset, several.options)
+    try:
+        while not stop():
+            with contextlib.suppress(queue.Empty):
+                job = tasks.get(timeout=POLL_SECONDS)
+                if job is None:
+                    return
+                run_job(work, job, watch, stop)
+    except ValidRefError as error:
+        reports.put(error)

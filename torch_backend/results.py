@@ -1,0 +1,216 @@
+"""The files of an experiment: written so that a kill at any moment loses no more than a few rounds.
+
+run.json                 configuration in full, versions, device, digest of the data, jobs
+jobs/NAME/curve.csv      one line per evaluated round, appended
+jobs/NAME/checkpoint.npz the state of an unfinished job, replaced whole
+jobs/NAME/summary.json   the end of a job, written once
+curves.csv, summaries.jsonl   the same of all finished jobs, in the order of the jobs
+timing.jsonl             seconds; the only file that differs from run to run
+"""
+
+import csv
+import io
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from torch_backend.errors import BackendError, ConfigError
+
+RUN, CURVES, SUMMARIES, TIMING = "run.json", "curves.csv", "summaries.jsonl", "timing.jsonl"
+JOBS, CURVE, CHECKPOINT, SUMMARY = "jobs", "curve.csv", "checkpoint.npz", "summary.json"
+FORMAT = "valid-torch/results/1"
+
+
+class ResultsError(BackendError):
+    """A directory that holds no results, or results of something else."""
+
+    def __init__(self, message: str, *, clause: str = "EX-14") -> None:
+        super().__init__(message, clause=clause)
+
+
+@attrs.frozen
+class Row:
+    """One evaluated round of a job: accuracies of honest agents, their loss and disagreement.
+
+    `accuracy` is the mean over honest agents, `averaged` that of the average of their models;
+    `distance` is the root mean square distance of their models to that average.
+
+    Implements: EX-5.
+    """
+
+    round: int
+    accuracy: float
+    averaged: float
+    lowest: float
+    highest: float
+    loss: float
+    distance: float
+
+
+COLUMNS = ("job", *(field.name for field in attrs.fields(Row)))
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Write a file whole or not at all, and on the disk when this returns.
+
+    Implements: EX-14.
+    """
+    fresh = path.with_name(path.name + ".tmp")
+    with fresh.open("w", encoding="utf-8", newline="") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)
+
+
+def _line(values: Iterable[object]) -> str:
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerow(values)
+    return buffer.getvalue()
+
+
+HEADING = _line(COLUMNS)
+
+
+def append_row(path: Path, job: str, row: Row) -> None:
+    """Add a line to a curve; numbers are written so that they are read back exactly."""
+    with path.open("a", encoding="utf-8", newline="") as file:
+        if file.tell() == 0:
+            file.write(HEADING)
+        file.write(_line((job, *attrs.astuple(row))))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def cut_curve(path: Path, t: int, expected: Sequence[int]) -> bool:
+    """Drop what was written after round t, half a line included; whether all before is there.
+
+    Implements: EX-14.
+    """
+    lines = path.read_bytes().splitlines(keepends=True) if path.is_file() else []
+    whole = [line for line in lines[1:] if line.endswith(b"\n")]
+    kept = [line for line in whole if int(line.split(b",")[-7]) <= t]
+    found = [int(line.split(b",")[-7]) for line in kept]
+    if found != [number for number in expected if number <= t]:
+        return False
+    if path.is_file():
+        replace_file(path, b"".join(lines[:1] + kept).decode() if kept else "")
+    return True
+
+
+def open_results(directory: Path, header: dict[str, Any]) -> bool:
+    """Start a directory, or go on in one that was started by the same; whether it goes on.
+
+    Implements: EX-14.
+    """
+    path = directory / RUN
+    if not path.is_file():
+        if directory.is_dir() and any(directory.iterdir()):
+            raise ResultsError(f"{directory} is not empty and holds no {RUN}; choose another")
+        directory.mkdir(parents=True, exist_ok=True)
+        replace_file(path, json.dumps(header, indent=1) + "\n")
+        return False
+    found = read_header(directory)
+    # What was written is compared as it would be read back.
+    differences = [*_differences(found, json.loads(json.dumps(header)), "")]
+    if differences:
+        raise ConfigError(
+            f"{directory} holds results of something else, differing in {differences[0]}"
+            + (f" and {len(differences) - 1} more" if len(differences) > 1 else "")
+            + "; choose another directory with -o, or delete it",
+            clause="EX-14",
+        )
+    return True
+
+
+def _differences(old: Any, new: Any, path: str) -> Iterator[str]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in [*old, *(key for key in new if key not in old)]:
+            yield from _differences(old.get(key), new.get(key), f"{path}.{key}" if path else key)
+    elif old != new:
+        yield f"{path}: {json.dumps(old)} there, {json.dumps(new)} asked for"
+
+
+def read_header(directory: Path) -> dict[str, Any]:
+    """The contents of run.json."""
+    path = directory / RUN
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ResultsError(f"{directory} holds no results: {error}") from None
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise ResultsError(f"{path} is not of the format {FORMAT}")
+    return found
+
+
+def job_directory(directory: Path, name: str) -> Path:
+    """Where a job keeps its files."""
+    return directory / JOBS / name
+
+
+def read_summary(directory: Path, name: str) -> dict[str, Any] | None:
+    """The summary of a job, if it is finished."""
+    path = job_directory(directory, name) / SUMMARY
+    if not path.is_file():
+        return None
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def read_rows(directory: Path, name: str) -> list[Row]:
+    """The curve of a job as far as it has come."""
+    path = job_directory(directory, name) / CURVE
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    kinds = [field.type for field in attrs.fields(Row)]
+    return [
+        Row(*(kind(value) for kind, value in zip(kinds, record[1:], strict=True) if kind))
+        for record in csv.reader(lines[1:])
+    ]
+
+
+def gather(directory: Path, names: Iterable[str]) -> None:
+    """Write the curves and summaries of all finished jobs into one file each.
+
+    Implements: EX-14.
+    """
+    curves, summaries = [HEADING], []
+    for name in names:
+        summary = read_summary(directory, name)
+        if summary is None:
+            continue
+        curve = job_directory(directory, name) / CURVE
+        if curve.is_file():
+            curves += curve.read_text(encoding="utf-8").splitlines(keepends=True)[1:]
+        summaries.append(json.dumps(summary) + "\n")
+    replace_file(directory / CURVES, "".join(curves))
+    replace_file(directory / SUMMARIES, "".join(summaries))
+
+
+def note_time(directory: Path, **facts: object) -> None:
+    """Say how long something took, apart from the results."""
+    with (directory / TIMING).open("a", encoding="utf-8") as file:
+        file.write(json.dumps(facts) + "\n")
+
+
+@attrs.frozen
+class Results:
+    """What a directory holds so far: the header, and summary and curve of every finished job."""
+
+    header: dict[str, Any]
+    summaries: tuple[dict[str, Any], ...]
+    rows: dict[str, tuple[Row, ...]]
+
+
+def read_results(directory: Path) -> Results:
+    """Everything that is finished; a directory without a finished job is refused."""
+    header = read_header(directory)
+    found = [read_summary(directory, name) for name in header["jobs"]]
+    summaries = tuple(summary for summary in found if summary is not None)
+    if not summaries:
+        raise ResultsError(f"{directory}: no job has finished yet")
+    rows = {s["job"]: tuple(read_rows(directory, s["job"])) for s in summaries}
+    return Results(header, summaries, rows)
