@@ -1,1 +1,27 @@
-"""How an agent combines what it received with its own model, on the lattice."""
+"""How an agent combines what it received with its own model, on the lattice.
+
+A rule of your own is a frozen attrs class with the methods of `Rule`, whose fields are its options,
+and its name in the union below.
+"""
+
+from torch_backend.rules.bridge import BridgeBulyan, BridgeKrum, BridgeMedian, BridgeTrimmed
+from torch_backend.rules.clipped import ClippedGossip
+from torch_backend.rules.plain import Plain
+from torch_backend.rules.rule import Received, Rule
+from torch_backend.rules.ubar import Ubar
+
+RulePart = Plain | Ubar | BridgeMedian | BridgeTrimmed | BridgeKrum | BridgeBulyan | ClippedGossip
+"""Any named rule; told apart by its kind."""
+
+__all__ = [
+    "BridgeBulyan",
+    "BridgeKrum",
+    "BridgeMedian",
+    "BridgeTrimmed",
+    "ClippedGossip",
+    "Plain",
+    "Received",
+    "Rule",
+    "RulePart",
+    "Ubar",
+]

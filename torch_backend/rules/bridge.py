@@ -1,0 +1,174 @@
+"""BRIDGE: models are screened, their own among them, and the step is taken at the result."""
+
+import abc
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+import attrs
+import torch
+from torch import Tensor
+
+from torch_backend.options import one_of, whole
+from torch_backend.rules.exact import check_scale, scaled_mean
+from torch_backend.rules.krum import krum_choice, krum_order
+from torch_backend.rules.neighbourhood import for_each_receiver, require
+from torch_backend.rules.order import in_blocks, ranked
+from torch_backend.rules.rule import Losses, Received
+from valid_ref.graph import AgentGraph
+from valid_ref.lattice import LatticeParameters
+
+Own = Literal["included", "excluded"]
+
+
+@attrs.frozen
+class _Bridge(abc.ABC):
+    """What the four rules share: Y is the screened model, and the gradient is taken there."""
+
+    kind: ClassVar[str]
+    own: Own = attrs.field(
+        default="included", validator=one_of("included", "excluded"), kw_only=True
+    )
+
+    @property
+    def needs_losses(self) -> bool:
+        """No loss is looked at."""
+        return False
+
+    def least(self) -> int:
+        """How many models an agent must have to screen."""
+        return 1
+
+    @abc.abstractmethod
+    def screen(self, rows: Sequence[Tensor], step_bits: int) -> Tensor:
+        """The screened model of the rows [d], in units 2^-(f+k)."""
+
+    def check(self, graph: AgentGraph) -> None:
+        """Refuse a graph in which an agent has too few models to screen."""
+        require(graph, self.least(), self.kind, own=self.own == "included")
+
+    def mix(
+        self,
+        t: int,  # noqa: ARG002 - the protocol of rules
+        parameters: LatticeParameters,
+        graph: AgentGraph,
+        received: Received,
+        losses: Losses | None,  # noqa: ARG002 - the protocol of rules
+    ) -> tuple[Tensor, Tensor]:
+        """The screened models twice: the base is the point of evaluation."""
+        self.check(graph)
+        check_scale(parameters, graph.max_degree + 1)
+        bits = parameters.precision.step_bits
+        Y = for_each_receiver(
+            graph, received, lambda rows: self.screen(rows, bits), own=self.own == "included"
+        )
+        return Y, Y
+
+
+@attrs.frozen
+class BridgeMedian(_Bridge):
+    """The coordinate-wise median; for even counts the mean, the lower or the upper of the middle.
+
+    Exact: the mean of two models is a multiple of half a unit.
+
+    Implements: EX-9.
+    """
+
+    kind: ClassVar[str] = "bridge-m"
+    median: Literal["mean_of_middle", "lower", "upper"] = attrs.field(
+        default="mean_of_middle", validator=one_of("mean_of_middle", "lower", "upper")
+    )
+
+    def screen(self, rows: Sequence[Tensor], step_bits: int) -> Tensor:
+        """The median."""
+        low, high = (len(rows) - 1) // 2, len(rows) // 2
+        chosen = {"lower": (low,), "upper": (high,), "mean_of_middle": (low, high)}[self.median]
+        wanted = tuple(sorted(set(chosen)))
+
+        def combine(piece: list[Tensor]) -> Tensor:
+            middle = ranked(piece, wanted)
+            return scaled_mean(sum(middle[1:], start=middle[0]), len(middle), 1 << step_bits)
+
+        return in_blocks(rows, combine)
+
+
+@attrs.frozen
+class BridgeTrimmed(_Bridge):
+    """The mean, entry by entry, of what is left without the b smallest and the b largest.
+
+    The mean is an exact fraction, rounded half to even in units 2^-(f+k).
+    """
+
+    kind: ClassVar[str] = "bridge-t"
+    b: int = attrs.field(default=1, validator=whole(0))
+
+    def least(self) -> int:
+        """One more than is dropped."""
+        return 2 * self.b + 1
+
+    def screen(self, rows: Sequence[Tensor], step_bits: int) -> Tensor:
+        """The trimmed mean."""
+        kept = range(self.b, len(rows) - self.b)
+
+        def combine(piece: list[Tensor]) -> Tensor:
+            left = ranked(piece, kept) if self.b else piece
+            return scaled_mean(sum(left[1:], start=left[0]), len(left), 1 << step_bits)
+
+        return in_blocks(rows, combine)
+
+
+@attrs.frozen
+class BridgeKrum(_Bridge):
+    """The model with the smallest sum of squared distances to its m - b - 2 nearest others.
+
+    m models are screened, of which b may be bad; of equals the lowest-numbered sender's is taken.
+    """
+
+    kind: ClassVar[str] = "bridge-k"
+    b: int = attrs.field(default=1, validator=whole(0))
+
+    def least(self) -> int:
+        """2b + 3, as Krum is defined for."""
+        return 2 * self.b + 3
+
+    def screen(self, rows: Sequence[Tensor], step_bits: int) -> Tensor:
+        """The chosen model."""
+        return rows[krum_choice(rows, self.b)] << step_bits
+
+
+@attrs.frozen
+class BridgeBulyan(_Bridge):
+    """Krum picks m - 2b models one after the other; of them the m - 4b entries nearest the median.
+
+    Their mean is taken entry by entry, as an exact fraction rounded half to even in units
+    2^-(f+k); of equally near entries the smaller ones count.
+    """
+
+    kind: ClassVar[str] = "bridge-b"
+    b: int = attrs.field(default=1, validator=whole(0))
+
+    def least(self) -> int:
+        """4b + 3, as Bulyan is defined for."""
+        return 4 * self.b + 3
+
+    def screen(self, rows: Sequence[Tensor], step_bits: int) -> Tensor:
+        """The mean around the median of the chosen models."""
+        chosen = [rows[i] for i in krum_order(rows, self.b, len(rows) - 2 * self.b)]
+        count = len(rows) - 4 * self.b
+        return in_blocks(chosen, lambda piece: _around_median(piece, count, 1 << step_bits))
+
+
+def _around_median(rows: list[Tensor], count: int, weight: int) -> Tensor:
+    """The mean of the `count` entries nearest the median: a window of the sorted rows."""
+    ordered = ranked(rows, range(len(rows)))
+    # Twice the median, so that the mean of the middle is an integer too.
+    double = ordered[(len(rows) - 1) // 2] + ordered[len(rows) // 2]
+    far = [(2 * row - double).abs() for row in ordered]
+    distance = sum(far[1:count], start=far[0])
+    total = sum(ordered[1:count], start=ordered[0])
+    best, found = distance, total
+    for leaving, entering in enumerate(range(count, len(rows))):
+        distance = distance - far[leaving] + far[entering]
+        total = total - ordered[leaving] + ordered[entering]
+        found = torch.where(distance < best, total, found)
+        best = torch.minimum(distance, best)
+    return scaled_mean(found, count, weight)

@@ -1,0 +1,73 @@
+"""ClippedGossip: mixing by Metropolis weights, every difference cut to a radius."""
+
+import math
+from typing import ClassVar
+
+import attrs
+import torch
+from torch import Tensor
+
+from torch_backend.options import real
+from torch_backend.rules.exact import DOUBTFUL, exact_squared_distance, squared_distance
+from torch_backend.rules.rule import Losses, Received
+from valid_ref.graph import AgentGraph
+from valid_ref.lattice import LatticeParameters
+
+
+@attrs.frozen
+class ClippedGossip:
+    """x_i + sum_j W_ij clip(x_j - x_i, tau), clip(z) = min(1, tau / |z|) z, W Metropolis.
+
+    W_ij = 1 / (1 + max(deg i, deg j)), rounded to an integer over 2^k. A difference within the
+    radius enters exactly; a longer one is scaled in float64 by a factor made from its exact
+    length, and rounded to the lattice, half to even.
+    """
+
+    kind: ClassVar[str] = "clipped-gossip"
+    tau: float = attrs.field(default=1.0, validator=real(0, above=True))
+
+    @property
+    def needs_losses(self) -> bool:
+        """No loss is looked at."""
+        return False
+
+    def check(self, graph: AgentGraph) -> None:
+        """Any graph will do."""
+
+    def mix(
+        self,
+        t: int,  # noqa: ARG002 - the protocol of rules
+        parameters: LatticeParameters,
+        graph: AgentGraph,
+        received: Received,
+        losses: Losses | None,  # noqa: ARG002 - the protocol of rules
+    ) -> tuple[Tensor, Tensor]:
+        """The mixed models twice: the base is the point of evaluation."""
+        bits, radius = parameters.precision.step_bits, self._radius(parameters)
+        Y = received.own << bits
+        for position, receiver in enumerate(received.agents):
+            own = received.own[position]
+            for sender in graph.neighbours(receiver):
+                pull = clipped(received.model(sender, receiver), own, radius)
+                Y[position].add_(pull, alpha=metropolis(graph, sender, receiver, bits))
+        return Y, Y
+
+    def _radius(self, parameters: LatticeParameters) -> float:
+        return math.ldexp(self.tau, parameters.precision.fraction_bits)
+
+
+def metropolis(graph: AgentGraph, u: int, v: int, bits: int) -> int:
+    """2^k / (1 + max(deg u, deg v)), rounded half to even."""
+    return round((1 << bits) / (1 + max(graph.degree(u), graph.degree(v))))
+
+
+def clipped(model: Tensor, own: Tensor, radius: float) -> Tensor:
+    """model - own, drawn in to the radius (in lattice units) where it is longer."""
+    difference = model - own
+    # Where float64 is sure that the length is within the radius, nothing is clipped.
+    if squared_distance(model, own) <= radius * radius * (1 - DOUBTFUL):
+        return difference
+    length = math.sqrt(exact_squared_distance(model, own))
+    if length <= radius:
+        return difference
+    return torch.round(difference.double() * (radius / length)).long()
