@@ -11,7 +11,7 @@ import json
 import math
 import types
 from collections.abc import Mapping
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import attrs
 
@@ -63,12 +63,17 @@ def structure(kind: Any, value: Json, path: str = "$") -> Any:
         return _structure_tuple(get_args(kind), value, path)
     if isinstance(kind, type) and attrs.has(kind):
         return _structure_class(kind, value, path)
+    if origin is Literal:
+        return _chosen(list(get_args(kind)), value, path)
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
-        choices = [member.value for member in kind]
-        if value not in choices:
-            raise _wrong(path, f"one of {', '.join(map(repr, choices))}", value)
-        return kind(value)
+        return kind(_chosen([member.value for member in kind], value, path))
     return _structure_scalar(kind, value, path)
+
+
+def _chosen(choices: list[Json], value: Json, path: str) -> Json:
+    if value not in choices:
+        raise _wrong(path, f"one of {', '.join(map(repr, choices))}", value)
+    return value
 
 
 def _structure_scalar(kind: Any, value: Json, path: str) -> Any:
@@ -177,6 +182,8 @@ def schema(kind: Any) -> dict[str, Json]:
         return _class_schema(kind)
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
         return {"enum": [member.value for member in kind]}
+    if origin is Literal:
+        return {"enum": list(arguments)}
     names = {float: "number", int: "integer", bool: "boolean", str: "string", type(None): "null"}
     return {"type": names[kind]}
 

@@ -2,7 +2,7 @@
 
 import copy
 import json
-from typing import Any
+from typing import Any, Literal
 
 import attrs
 import jsonschema
@@ -20,7 +20,7 @@ from valid_ref.scenario import (
     scenario_schema,
     scenario_text,
 )
-from valid_ref.scenario.document import DocumentError
+from valid_ref.scenario.document import DocumentError, schema, structure, unstructure
 from valid_ref.scenario.shorthand import parse_integers, parse_part
 
 SCENARIOS = [
@@ -162,3 +162,17 @@ def test_shorthand_on_the_command_line() -> None:
 def test_every_default_is_written_out() -> None:
     document = scenario_as_json(Scenario())
     assert set(document) == {field.name for field in attrs.fields(Scenario)}
+
+
+@pytest.mark.checks("VA-6")
+def test_a_word_of_a_closed_list_is_read_and_described() -> None:
+    @attrs.frozen
+    class Turn:
+        """A turn."""
+
+        direction: Literal["left", "right"] = "left"
+
+    assert unstructure(structure(Turn, {"direction": "right"})) == {"direction": "right"}
+    assert schema(Turn)["properties"]["direction"] == {"enum": ["left", "right"]}
+    with pytest.raises(DocumentError, match=r"\$\.direction: expected one of 'left', 'right'"):
+        structure(Turn, {"direction": "up"})
