@@ -63,17 +63,18 @@ def structure(kind: Any, value: Json, path: str = "$") -> Any:
         return _structure_tuple(get_args(kind), value, path)
     if isinstance(kind, type) and attrs.has(kind):
         return _structure_class(kind, value, path)
-    if origin is Literal:
-        return _chosen(list(get_args(kind)), value, path)
-    if isinstance(kind, type) and issubclass(kind, enum.Enum):
-        return kind(_chosen([member.value for member in kind], value, path))
+    if choices := _choices(kind):
+        if value not in choices:
+            raise _wrong(path, f"one of {', '.join(map(repr, choices))}", value)
+        return value if origin is Literal else kind(value)
     return _structure_scalar(kind, value, path)
 
 
-def _chosen(choices: list[Json], value: Json, path: str) -> Json:
-    if value not in choices:
-        raise _wrong(path, f"one of {', '.join(map(repr, choices))}", value)
-    return value
+def _choices(kind: Any) -> list[Json]:
+    """The values of an enumeration or of a closed list of words; none for other types."""
+    if isinstance(kind, type) and issubclass(kind, enum.Enum):
+        return [member.value for member in kind]
+    return list(get_args(kind)) if get_origin(kind) is Literal else []
 
 
 def _structure_scalar(kind: Any, value: Json, path: str) -> Any:
@@ -180,10 +181,8 @@ def schema(kind: Any) -> dict[str, Json]:
         return {"type": "array", "prefixItems": items, "minItems": size, "maxItems": size}
     if isinstance(kind, type) and attrs.has(kind):
         return _class_schema(kind)
-    if isinstance(kind, type) and issubclass(kind, enum.Enum):
-        return {"enum": [member.value for member in kind]}
-    if origin is Literal:
-        return {"enum": list(arguments)}
+    if choices := _choices(kind):
+        return {"enum": choices}
     names = {float: "number", int: "integer", bool: "boolean", str: "string", type(None): "null"}
     return {"type": names[kind]}
 
