@@ -55,8 +55,10 @@ def start(program: Program) -> State:
     n, d = program.graph.agents, program.lattice.dimension
     x_0 = torch.from_numpy(np.array(program.parameters.start_model)).to(program.device)
     models = x_0.expand(n, d).contiguous()
-    losses = torch.full((len(program.agents),), torch.nan, device=program.device)
-    estimates = no_estimates(program) if program.estimate else None
+    losses = torch.full(
+        (len(program.agents),), torch.nan, dtype=program.dtype, device=program.device
+    )
+    estimates = None if program.estimate == "none" else no_estimates(program)
     return State(0, models, models, {}, frozenset(), frozenset(), losses, ((),) * n, estimates)
 
 

@@ -1,6 +1,7 @@
 """What a run trains: everything that does not change from round to round, checked once."""
 
 from collections.abc import Iterable
+from typing import Literal
 
 import attrs
 import torch
@@ -45,7 +46,8 @@ class Program:
 
     `chunk` is how many agents' gradients are taken at a time (all, if None): less memory, and the
     same numbers however the agents are divided among processes. `estimate` says whether the
-    gradient estimates of GlobalValidate are kept up; `dtype` is that of the private gradients.
+    gradient estimates of GlobalValidate are kept up: of every agent, as validation needs them,
+    their sum only, which the statistics need, or none; `dtype` is that of the private gradients.
     """
 
     parameters: ValidParameters
@@ -62,7 +64,7 @@ class Program:
     shard: Shard = attrs.field(
         default=attrs.Factory(lambda self: Whole(self.parameters.graph.agents), takes_self=True)
     )
-    estimate: bool = True
+    estimate: Literal["agents", "sum", "none"] = "agents"
     dtype: torch.dtype = torch.float32
 
     def __attrs_post_init__(self) -> None:
@@ -84,6 +86,8 @@ class Program:
                 f"the data are on {self.data.images.device}, the run on {self.device}: make them "
                 "with device_data(.., device) of the same device"
             )
+        if self.estimate not in ("agents", "sum", "none"):
+            raise ConfigError(f"estimate = {self.estimate!r} is none of agents, sum, none")
         self._check_adversary()
         self.rule.check(self.graph)
 

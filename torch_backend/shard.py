@@ -19,6 +19,9 @@ class Shard(Protocol):
     def gather(self, rows: Tensor) -> Tensor:
         """From the rows of this process and of all others one row per agent of the network."""
 
+    def total(self, numbers: Tensor) -> Tensor:
+        """The sum over all processes, entry by entry."""
+
 
 @attrs.frozen
 class Whole:
@@ -38,3 +41,7 @@ class Whole:
     def gather(self, rows: Tensor) -> Tensor:
         """The same rows."""
         return rows
+
+    def total(self, numbers: Tensor) -> Tensor:
+        """The same numbers."""
+        return numbers

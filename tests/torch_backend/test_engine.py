@@ -25,6 +25,7 @@ from torch_backend.errors import (
     DeviceError,
     ModelError,
 )
+from torch_backend.estimates import statistics
 from torch_backend.models.mlp import Mlp
 from torch_backend.program import require_device
 from valid_ref.alarms import Alarm
@@ -84,6 +85,13 @@ def test_online_estimates_are_those_of_the_transcripts(attack: str) -> None:
         for sender, transcript in transcripts.received.items():
             expected = global_validate.estimate(run.parameters, transcript)
             assert values.get((sender, receiver), values[sender]) == expected
+    agreed = [
+        values.get((u, run.graph.neighbours(u)[0]), values[u]) for u in range(run.graph.agents)
+    ]
+    expected = tuple(global_validate.statistics(run.parameters, i, agreed) for i in range(2))
+    assert statistics(run, states[-1]) == expected
+    summed = attrs.evolve(run, estimate="sum")
+    assert statistics(summed, learn(summed)[0][-1]) == expected
 
 
 @pytest.mark.checks("AR-14")

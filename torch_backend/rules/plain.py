@@ -18,7 +18,7 @@ class Plain:
     Implements: LM-2, AR-4.
     """
 
-    kind: ClassVar[str] = "plain"
+    kind: ClassVar[str] = "valid"
 
     def check(self, graph: AgentGraph) -> None:
         """Any graph will do."""

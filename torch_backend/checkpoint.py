@@ -1,0 +1,176 @@
+"""A state as one NPZ file without pickle, written whole or not at all."""
+
+import io
+import json
+import os
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+import torch
+
+from torch_backend.engine import State, start
+from torch_backend.errors import BackendError
+from torch_backend.estimates import Estimates
+from torch_backend.program import Program
+from valid_ref.alarms import Alarm, Alarms, Raised
+
+FORMAT = "valid-torch/checkpoint/1"
+
+UNREADABLE = (
+    OSError, ValueError, KeyError, TypeError, IndexError, EOFError, OverflowError,
+    zipfile.BadZipFile, NotImplementedError,
+)  # fmt: skip
+
+Arrays = dict[str, Any]
+
+
+class CheckpointError(BackendError):
+    """A checkpoint that cannot be read, or that belongs to another run."""
+
+    def __init__(self, message: str, *, clause: str = "EX-11") -> None:
+        super().__init__(message, clause=clause)
+
+
+def save(path: Path, state: State) -> None:
+    """Write the state beside its place and move it there; equal states give equal bytes.
+
+    Implements: EX-11.
+    """
+    arrays = {"models": state.models, "said": state.said, "losses": state.losses}
+    edges = sorted(state.edges)
+    if edges:
+        arrays["edges"] = torch.stack([state.edges[edge] for edge in edges])
+    estimates = None if state.estimates is None else state.estimates.flushed()
+    if estimates is not None:
+        arrays["sums"] = estimates.sums
+    document = {
+        "format": FORMAT,
+        "t": state.t,
+        "edges": edges,
+        "lying": sorted(state.lying),
+        "silent": sorted(state.silent),
+        "alarms": [[_alarm_line(raised) for raised in alarms] for alarms in state.alarms],
+        "estimates": None if estimates is None else _line(estimates),
+    }
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
+    raw = {"document": np.frombuffer(text.encode(), dtype=np.uint8)}
+    raw |= {name: tensor.cpu().contiguous().numpy() for name, tensor in arrays.items()}
+    _write(path, raw)
+
+
+def _line(estimates: Estimates) -> dict[str, Any]:
+    return {"rows": estimates.rows, "lengths": estimates.lengths, "used": estimates.used}
+
+
+def _alarm_line(raised: Raised) -> list[Any]:
+    return [raised.alarm.name, raised.phase, raised.round, raised.sender, raised.about]
+
+
+def _write(path: Path, arrays: Mapping[str, Any]) -> None:
+    """Stored, not compressed, with a fixed date; on the disk before the old file is replaced."""
+    partial = path.with_name(path.name + ".partial")
+    with partial.open("wb") as file:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+            for name, array in sorted(arrays.items()):
+                info = zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0))
+                with archive.open(info, "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+    handle = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def load(path: Path, program: Program) -> State:
+    """The state in a checkpoint of this program; anything else is refused.
+
+    Implements: EX-11.
+    """
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        document = json.loads(bytes(arrays.pop("document")).decode())
+        if document["format"] != FORMAT:
+            raise ValueError(f"format {document['format']!r}")
+        return _state(program, document, arrays)
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        IndexError,
+        EOFError,
+        zipfile.BadZipFile,
+    ) as e:
+        raise CheckpointError(
+            f"{path} is no checkpoint of this run ({e}); remove it to begin anew"
+        ) from None
+
+
+def _state(program: Program, document: Mapping[str, Any], arrays: Arrays) -> State:
+    first = start(program)
+    t = document["t"]
+    if type(t) is not int or not 0 <= t <= program.rounds:
+        raise ValueError(f"round {t!r} of {program.rounds}")
+    if len(document["alarms"]) != program.graph.agents:
+        raise ValueError(f"alarms of {len(document['alarms'])} agents")
+    edges = [(int(sender), int(receiver)) for sender, receiver in document["edges"]]
+    d = program.lattice.dimension
+    going = _tensor(program, arrays, "edges", (len(edges), d)) if edges else ()
+    return State(
+        t,
+        _tensor(program, arrays, "models", tuple(first.models.shape)),
+        _tensor(program, arrays, "said", tuple(first.said.shape)),
+        dict(zip(edges, going, strict=True)),
+        frozenset(document["lying"]),
+        frozenset(document["silent"]),
+        _tensor(program, arrays, "losses", tuple(first.losses.shape), program.dtype),
+        tuple(_alarms(lines) for lines in document["alarms"]),
+        _estimates(program, first.estimates, document["estimates"], arrays),
+    )
+
+
+def _tensor(
+    program: Program,
+    arrays: Arrays,
+    name: str,
+    shape: tuple[int, ...],
+    dtype: torch.dtype = torch.int64,
+) -> torch.Tensor:
+    tensor = torch.from_numpy(arrays[name])
+    if tensor.shape != shape or tensor.dtype != dtype:
+        raise ValueError(f"{name} is {tensor.dtype} of shape {tuple(tensor.shape)}, not {shape}")
+    return tensor.to(program.device)
+
+
+def _alarms(lines: list[list[Any]]) -> Alarms:
+    return tuple(
+        Raised(Alarm[name], phase, t, sender, about) for name, phase, t, sender, about in lines
+    )
+
+
+def _estimates(
+    program: Program, first: Estimates | None, line: Mapping[str, Any] | None, arrays: Arrays
+) -> Estimates | None:
+    if (first is None) != (line is None):
+        raise ValueError("estimates were kept in one run and not in the other")
+    if first is None or line is None:
+        return None
+    rows = tuple(tuple(row) if isinstance(row, list) else row for row in line["rows"])
+    if rows[: len(first.rows)] != first.rows:
+        raise ValueError(f"estimates of {rows}")
+    weightings, digits, limbs, count, d = first.sums.shape
+    shape = (weightings, digits, limbs, count if first.summed else len(rows), d)
+    sums = _tensor(program, arrays, "sums", shape)
+    lengths = tuple(tuple(map(int, old)) for old in line["lengths"])
+    if {len(rows)} != {*map(len, lengths), len(rows)} or len(lengths) != weightings:
+        raise ValueError("lengths that do not fit the rows")
+    return attrs.evolve(first, rows=rows, sums=sums, lengths=lengths, used=int(line["used"]))
