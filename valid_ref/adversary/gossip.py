@@ -1,5 +1,6 @@
 """Attacks that tell each receiver what hurts it most; told to all alike they are consistent."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import attrs
@@ -17,6 +18,7 @@ from valid_ref.adversary.learning import (
     usual,
 )
 from valid_ref.adversary.published import require_honest
+from valid_ref.graph import AgentGraph
 from valid_ref.lattice import FloatVector, IntVector
 from valid_ref.machine import CausalView
 
@@ -110,7 +112,8 @@ class SpectralHeterogeneity:
     def build(self, setting: Setting) -> Deviation:
         """The adversary."""
         _aim(setting, self.victim, 0)
-        mode = dict(zip(setting.honest, fiedler_vector(setting), strict=True))
+        fiedler = fiedler_vector(setting.graph, setting.honest)
+        mode = dict(zip(setting.honest, fiedler, strict=True))
 
         def lie(view: CausalView, _sender: int, receiver: int) -> IntVector:
             i = _aim(setting, self.victim, receiver)
@@ -124,16 +127,15 @@ class SpectralHeterogeneity:
         return Deviation(lying(setting, lie, self.gradient))
 
 
-def fiedler_vector(setting: Setting) -> FloatVector:
+def fiedler_vector(graph: AgentGraph, honest: Sequence[int]) -> FloatVector:
     """A unit eigenvector of G[H] for the second smallest eigenvalue, whatever the eigensolver.
 
     Where the eigenvalue is multiple, the projection of (0, 1, 2, ..) on its eigenspace, or of the
     first unit vector that has one.
     """
-    honest = setting.honest
     if len(honest) < 2:
         raise AttackError("one honest agent alone has no Fiedler vector", clause="AD-9")
-    inside = setting.graph.laplacian()[np.ix_(honest, honest)].astype(np.float64)
+    inside = graph.laplacian()[np.ix_(honest, honest)].astype(np.float64)
     np.fill_diagonal(inside, 0)
     laplacian = inside - np.diag(inside.sum(axis=1))
     eigenvalues, vectors = np.linalg.eigh(laplacian)
