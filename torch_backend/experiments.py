@@ -17,7 +17,7 @@ from torch_backend import results
 from torch_backend.config.build import build_graph, data_digest, load_data
 from torch_backend.config.experiment import Experiment, experiment_document
 from torch_backend.config.jobs import Job, jobs
-from torch_backend.data import Dataset
+from torch_backend.data.dataset import Dataset
 from torch_backend.errors import BackendError, ConfigError
 from torch_backend.runner import Options, Stop, StoppedError, Watch, Work, locked, run_job
 from valid_ref import __version__

@@ -16,7 +16,7 @@ from torch_backend import checkpoint
 from torch_backend.config.build import build_program
 from torch_backend.config.experiment import Experiment
 from torch_backend.config.jobs import Job, label
-from torch_backend.data import Dataset
+from torch_backend.data.dataset import Dataset
 from torch_backend.engine import State, advance, diverged, start
 from torch_backend.errors import BackendError
 from torch_backend.estimates import statistics
@@ -127,7 +127,8 @@ def run_job(work: Work, job: Job, watch: Watch, stop: Stop) -> dict[str, Any]:
             replace_file(folder / SUMMARY, json.dumps(found, indent=1) + "\n")
             seconds = round(time.perf_counter() - begun, 3)
             note_time(work.directory, job=job.name, rounds=last.t - first.t, seconds=seconds)
-        (folder / CHECKPOINT).unlink(missing_ok=True)
+        for name in (CHECKPOINT, f"{CHECKPOINT}.partial", f"{CURVE}.tmp", f"{SUMMARY}.tmp"):
+            (folder / name).unlink(missing_ok=True)
     return found
 
 

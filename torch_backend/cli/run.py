@@ -23,7 +23,7 @@ def run(
     experiment: Annotated[str, typer.Argument(help="A preset (valid-torch list) or a TOML file.")],
     quick: Annotated[bool, typer.Option("--quick", help="The small variant: minutes.")] = False,
     data: Annotated[
-        Path | None, typer.Option(help="The directory of the MNIST files.", envvar="VALID_DATA")
+        Path | None, typer.Option(help="The directory of the MNIST files (else VALID_MNIST, cache).")
     ] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, mps")] = "cpu",
     output: Annotated[

@@ -12,7 +12,10 @@ from torch_backend.calibrate import weighting_name
 from torch_backend.config.experiment import Experiment
 from torch_backend.config.jobs import Job
 from torch_backend.config.parts import ConstantMixing, Digits, GivenStart, NoAttack, ZeroStart
-from torch_backend.data import Dataset, device_data, load_digits, load_mnist
+from torch_backend.data.batches import device_data
+from torch_backend.data.dataset import Dataset
+from torch_backend.data.digits import load_digits
+from torch_backend.data.mnist import load_mnist
 from torch_backend.errors import ConfigError
 from torch_backend.models.model import Model
 from torch_backend.program import Program
@@ -165,5 +168,5 @@ def build_program(
         experiment.byzantine if job.attacked else (),
         job.seed,
         device,
-        estimate=measured,
+        estimate="sum" if measured else "none",
     )

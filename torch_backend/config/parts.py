@@ -13,7 +13,7 @@ BoundsPart = ConfiguredBounds | NoBounds
 
 @attrs.frozen
 class Mnist:
-    """The four files of MNIST, from the directory given with --data."""
+    """The 60000 and 10000 digits of MNIST, from --data DIR, VALID_MNIST or the cache."""
 
     kind: ClassVar[str] = "mnist"
 

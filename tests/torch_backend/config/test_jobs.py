@@ -1,0 +1,42 @@
+"""The jobs of an experiment: all combinations, calibration first, names that are files."""
+
+import re
+
+import pytest
+
+from torch_backend.config.experiment import Experiment
+from torch_backend.config.jobs import jobs, label
+from torch_backend.config.load import load, presets
+from torch_backend.config.parts import Detection
+from torch_backend.rules import BridgeMedian, Plain, Ubar
+
+
+@pytest.mark.checks("EX-14")
+@pytest.mark.parametrize("name", sorted(presets()))
+def test_jobs_are_all_combinations_with_names_of_their_own(name: str) -> None:
+    experiment = load(name)
+    found = jobs(experiment)
+    calibration = [job for job in found if job.purpose == "calibrate"]
+    assert found[: len(calibration)] == tuple(calibration)
+    combinations = len(experiment.rules) * len(experiment.attacks) * len(experiment.seeds)
+    assert len(found) == len(calibration) + combinations
+    names = [job.name for job in found]
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch(r"[a-zA-Z0-9_.=+-]+", name) for name in names)
+
+
+@pytest.mark.checks("EX-10")
+def test_calibration_is_of_the_plain_rule_with_seeds_of_its_own() -> None:
+    found = [job for job in jobs(load("detection")) if job.purpose == "calibrate"]
+    assert [job.seed for job in found] == [1000, 1001, 1002, 1003, 1004]
+    assert {(job.rule, job.attacked) for job in found} == {(Plain(), False)}
+    for experiment in (
+        Experiment("x", detection=Detection(gammas=())),
+        Experiment("x", rules=(Ubar(), BridgeMedian())),
+    ):
+        assert not [job for job in jobs(experiment) if job.purpose == "calibrate"]
+
+
+def test_a_label_names_what_is_not_at_its_default() -> None:
+    assert label(Ubar()) == "ubar"
+    assert label(Ubar(rho=0.5, count="floor")) == "ubar+rho=0.5+count=floor"
