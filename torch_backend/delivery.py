@@ -1,6 +1,6 @@
 """What was said in a round, what of it can be used, and who alarms over it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import attrs
 import torch
@@ -83,26 +83,41 @@ def deliver(
 ) -> Said:
     """Put the words of the adversary in the place of honest code's, and look at their range.
 
-    Implements: AD-4, AR-11, LM-4.
+    Implements: AD-4.
     """
     _check(program, deviation)
-    problems = {agent: Alarm.MISSING_MESSAGE for agent in silent if agent not in deviation.said}
     if deviation.said:
         models, gammas = models.clone(), gammas.clone()
         row_of = {agent: row for row, agent in enumerate(program.heard)}
         for agent, (model, gamma) in deviation.said.items():
-            models[agent] = model
-            gammas[row_of[agent]] = gamma
-            if not in_range(program.lattice, (model, gamma)):
-                problems[agent] = Alarm.OUT_OF_RANGE
+            models[agent], gammas[row_of[agent]] = model, gamma
     edges: dict[Edge, Pair | None] = dict(deviation.edges)
     edges.update(dict.fromkeys(sorted(deviation.silent)))
+    missing = silent.difference(deviation.said)
+    problems = find_problems(program.lattice, missing, deviation.said, edges)
+    return Said(t, program.heard, models, gammas, edges, *problems, losses)
+
+
+def find_problems(
+    parameters: LatticeParameters,
+    missing: Iterable[int],
+    said: Mapping[int, Pair],
+    edges: Mapping[Edge, Pair | None],
+) -> tuple[Mapping[int, Alarm], Mapping[Edge, Alarm]]:
+    """Which words to all, and which on single edges, are missing or out of range.
+
+    Implements: AR-11, LM-4.
+    """
+    problems = dict.fromkeys(missing, Alarm.MISSING_MESSAGE)
+    for agent, pair in said.items():
+        if not in_range(parameters, pair):
+            problems[agent] = Alarm.OUT_OF_RANGE
     edge_problems = {
         edge: Alarm.MISSING_MESSAGE if pair is None else Alarm.OUT_OF_RANGE
         for edge, pair in edges.items()
-        if pair is None or not in_range(program.lattice, pair)
+        if pair is None or not in_range(parameters, pair)
     }
-    return Said(t, program.heard, models, gammas, edges, problems, edge_problems, losses)
+    return problems, edge_problems
 
 
 def _check(program: Program, deviation: Deviation) -> None:

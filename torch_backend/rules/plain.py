@@ -11,6 +11,20 @@ from valid_ref.graph import AgentGraph
 from valid_ref.lattice import LatticeParameters
 
 
+def mix(parameters: LatticeParameters, t: int, graph: AgentGraph, received: Received) -> Tensor:
+    """Y = 2^k x_v + a_t sum_u (x_u - x_v) of the models that were received, edge by edge.
+
+    Implements: LM-2, AR-4.
+    """
+    Y = lattice.mix(parameters, t, graph, received.agents, received.own, received.said)
+    position = {agent: index for index, agent in enumerate(received.agents)}
+    for (sender, receiver), model in received.edges.items():
+        if receiver in position:
+            change = model - received.said[sender]
+            Y[position[receiver]].add_(change, alpha=parameters.schedule.a(t))
+    return Y
+
+
 @attrs.frozen
 class Plain:
     """Y = 2^k x_v + a_t sum_u (x_u - x_v), and the gradient at that point.
@@ -32,12 +46,7 @@ class Plain:
         losses: Losses | None,  # noqa: ARG002 - the protocol of rules
     ) -> tuple[Tensor, Tensor]:
         """Y twice: the base is the point of evaluation."""
-        Y = lattice.mix(parameters, t, graph, received.agents, received.own, received.said)
-        position = {agent: index for index, agent in enumerate(received.agents)}
-        for (sender, receiver), model in received.edges.items():
-            if receiver in position:
-                change = model - received.said[sender]
-                Y[position[receiver]].add_(change, alpha=parameters.schedule.a(t))
+        Y = mix(parameters, t, graph, received)
         return Y, Y
 
     @property

@@ -1,0 +1,129 @@
+"""What is read back is what was said; files are cut to a checkpoint and go on from there."""
+
+from pathlib import Path
+
+import attrs
+import pytest
+import torch
+
+from tests.torch_backend.runs import (
+    Scripted,
+    consistent,
+    learn,
+    noisy,
+    per_edge,
+    program,
+    rude,
+)
+from torch_backend import engine
+from torch_backend.delivery import Said
+from torch_backend.rules.plain import Plain
+from torch_backend.transcripts import (
+    MODELS,
+    ROUNDS,
+    SAID,
+    TranscriptError,
+    TranscriptWriter,
+    open_transcripts,
+    resume,
+)
+from valid_ref.graph_families import parse_family
+
+SCRIPTS = {
+    "none": None, "noisy": noisy, "consistent": consistent, "per edge": per_edge, "rude": rude,
+}  # fmt: skip
+
+
+def a_program(script: str = "per edge", **others: object) -> engine.Program:
+    if SCRIPTS[script] is None:
+        return program(parse_family("cycle:5"), rounds=5, **others)
+    attack = Scripted(SCRIPTS[script])
+    return program(parse_family("complete:4"), rounds=5, attack=attack, byzantine=(2,), **others)
+
+
+def write(directory: Path, run: engine.Program, said: list[Said]) -> None:
+    writer = TranscriptWriter(directory, run)
+    for spoken in said:
+        writer.append(spoken)
+    writer.sync()
+    writer.close()
+
+
+def assert_same(one: Said, other: Said) -> None:
+    assert one.t == other.t
+    assert torch.equal(one.models, other.models)
+    assert torch.equal(one.gammas, other.gammas)
+    assert one.problems == other.problems
+    assert one.edge_problems == other.edge_problems
+    assert set(one.edges) == set(other.edges)
+    for edge, pair in one.edges.items():
+        again = other.edges[edge]
+        assert (pair is None) == (again is None)
+        if pair is not None and again is not None:
+            assert torch.equal(torch.stack(pair), torch.stack(again))
+
+
+@pytest.mark.checks("LM-3", "LM-5", "AR-6")
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_scaled_gradients_come_back_by_the_relation(tmp_path: Path, script: str) -> None:
+    run = a_program(script)
+    _states, said = learn(run)
+    write(tmp_path, run, said)
+    for one, other in zip(said, open_transcripts(tmp_path, run).said(), strict=True):
+        assert_same(one, other)
+
+
+def test_silent_agents_and_models_of_64_bits_come_back(tmp_path: Path) -> None:
+    run = program(parse_family("path:3"), alpha=900.0, rounds=6)
+    states, said = learn(run)
+    assert states[-1].silent
+    write(tmp_path, run, said)
+    widths = {line.width for line in open_transcripts(tmp_path, run).lines}
+    assert widths == {4, 8}
+    for one, other in zip(said, open_transcripts(tmp_path, run).said(), strict=True):
+        assert_same(one, other)
+
+
+@pytest.mark.checks("EX-11")
+def test_files_are_cut_to_a_round_and_go_on_to_the_same_bytes(tmp_path: Path) -> None:
+    run = a_program("per edge")
+    _states, said = learn(run)
+    write(tmp_path / "whole", run, said)
+    for t in range(run.rounds + 1):
+        for torn in (b"", b'{"t":'):
+            write(tmp_path / f"{t}{torn!r}", run, said[: min(t + 2, run.rounds)])
+            for name in (MODELS, SAID, ROUNDS):
+                with (tmp_path / f"{t}{torn!r}" / name).open("ab") as file:
+                    file.write(torn)
+            writer = resume(tmp_path / f"{t}{torn!r}", run, t)
+            for spoken in said[t:]:
+                writer.append(spoken)
+            writer.close()
+            for name in (MODELS, SAID, ROUNDS):
+                same = (tmp_path / "whole" / name).read_bytes()
+                assert (tmp_path / f"{t}{torn!r}" / name).read_bytes() == same
+
+
+@pytest.mark.checks("LM-5")
+def test_missing_rounds_and_other_rules_are_refused(tmp_path: Path) -> None:
+    run = a_program("none")
+    _states, said = learn(run)
+    write(tmp_path, run, said[:2])
+    with pytest.raises(TranscriptError, match="train on first"):
+        open_transcripts(tmp_path, run)
+    with pytest.raises(TranscriptError, match="remove both"):
+        resume(tmp_path, run, 3)
+    (tmp_path / MODELS).write_bytes(b"")
+    with pytest.raises(TranscriptError, match="shorter"):
+        resume(tmp_path, run, 2)
+    (tmp_path / ROUNDS).write_text('{"t":1}\n')
+    with pytest.raises(TranscriptError, match="damaged"):
+        open_transcripts(tmp_path, run, 1)
+
+    class Other(Plain):
+        kind = "other"
+
+        def __init__(self) -> None: ...
+
+    other = attrs.evolve(run, rule=Other())
+    assert isinstance(other.rule, Plain)

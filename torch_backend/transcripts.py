@@ -1,0 +1,245 @@
+"""Transcripts of a run in files: every word once, read again after the keys are drawn.
+
+Of an honest agent only the models are stored, in 32 bits where all of a round fit: its scaled
+gradients follow from them by the linear relation (AR-6), which its own code satisfies by
+construction. What Byzantine agents say is stored in full, to all and on single edges.
+
+    models.bin      per round the models of the honest agents, int32 or int64 [H, d]
+    said.bin        rows int64 [2, d]: model and scaled gradient of Byzantine agents
+    rounds.jsonl    per round: where its parts end, who said nothing, which rows are whose
+
+Arrays are written first, then the line: a round counts when its line is complete.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from torch_backend.attacks.attack import Edge
+from torch_backend.delivery import Pair, Said, find_problems
+from torch_backend.errors import BackendError
+from torch_backend.program import Program
+from torch_backend.rules.plain import Plain, mix
+from torch_backend.rules.rule import Received
+from valid_ref.alarms import Alarm
+
+MODELS, SAID, ROUNDS = "models.bin", "said.bin", "rounds.jsonl"
+NARROW = np.dtype("<i4")
+WIDE = np.dtype("<i8")
+
+
+class TranscriptError(BackendError):
+    """Files that hold no transcripts of this run, or fewer rounds than are asked for."""
+
+    def __init__(self, message: str, *, clause: str = "LM-5") -> None:
+        super().__init__(message, clause=clause)
+
+
+@attrs.frozen
+class Line:
+    """One round in `rounds.jsonl`: sizes of the files after it, and which row is whose."""
+
+    t: int
+    bytes: int
+    width: int
+    rows: int
+    silent: tuple[int, ...]
+    said: Mapping[int, int]
+    edges: Mapping[Edge, int | None]
+
+    def text(self) -> str:
+        """The line without its end."""
+        edges = [[*edge, row] for edge, row in sorted(self.edges.items())]
+        fields = attrs.asdict(self) | {"said": sorted(self.said.items()), "edges": edges}
+        return json.dumps(fields, sort_keys=True, separators=(",", ":"))
+
+    @classmethod
+    def read(cls, text: str) -> "Line":
+        """The line that `text` wrote."""
+        fields = json.loads(text)
+        edges = {(sender, receiver): row for sender, receiver, row in fields.pop("edges")}
+        said, silent = dict(fields.pop("said")), tuple(fields.pop("silent"))
+        return cls(**fields, said=said, edges=edges, silent=silent)
+
+
+def _lines(path: Path) -> list[Line]:
+    """The complete lines."""
+    try:
+        text = path.read_text()
+    except OSError as error:
+        raise TranscriptError(f"{path}: {error.strerror}") from None
+    complete = text[: text.rfind("\n") + 1].splitlines()
+    try:
+        return [Line.read(line) for line in complete]
+    except (ValueError, KeyError, TypeError) as error:
+        raise TranscriptError(f"{path} is damaged: {error}") from None
+
+
+class TranscriptWriter:
+    """Appends rounds to the files of a directory.
+
+    Implements: LM-3.
+    """
+
+    def __init__(self, directory: Path, program: Program) -> None:
+        if not isinstance(program.rule, Plain):
+            raise TranscriptError(
+                f"the rule {program.rule.kind} has no linear relation to validate; use valid"
+            )
+        directory.mkdir(parents=True, exist_ok=True)
+        self._program = program
+        self._honest = torch.tensor(program.honest, device=program.device)
+        self._files: dict[str, IO[bytes]] = {
+            name: (directory / name).open("ab") for name in (MODELS, SAID, ROUNDS)
+        }
+        self._bytes = self._files[MODELS].tell()
+        self._rows = self._files[SAID].tell() // (16 * program.lattice.dimension)
+
+    def append(self, said: Said) -> None:
+        """One round; it can be read from then on."""
+        models = said.models
+        if self._program.byzantine:
+            models = models.index_select(0, self._honest)
+        low, high = (int(end) for end in torch.aminmax(models))
+        narrow = low >= -(2**31) and high < 2**31
+        array = (models.to(torch.int32) if narrow else models).cpu().contiguous().numpy()
+        self._files[MODELS].write(array.astype(NARROW if narrow else WIDE, copy=False).data)
+        self._bytes += array.nbytes
+        silent = {a for a, problem in said.problems.items() if problem is Alarm.MISSING_MESSAGE}
+        place = {agent: row for row, agent in enumerate(said.agents)}
+        rows = {
+            b: self._store((said.models[b], said.gammas[place[b]]))
+            for b in self._program.byzantine
+            if b not in silent
+        }
+        edges = {
+            edge: None if pair is None else self._store(pair)
+            for edge, pair in sorted(said.edges.items())
+        }
+        width = 4 if narrow else 8
+        line = Line(said.t, self._bytes, width, self._rows, tuple(sorted(silent)), rows, edges)
+        for name in (MODELS, SAID):
+            self._files[name].flush()
+        self._files[ROUNDS].write(line.text().encode() + b"\n")
+        self._files[ROUNDS].flush()
+
+    def _store(self, pair: Pair) -> int:
+        both = torch.stack(pair).cpu().numpy().astype(WIDE, copy=False)
+        self._files[SAID].write(both.data)
+        self._rows += 1
+        return self._rows - 1
+
+    def sync(self) -> None:
+        """Bring everything to the disk; call it before a checkpoint is saved."""
+        for name in (MODELS, SAID, ROUNDS):
+            self._files[name].flush()
+            os.fsync(self._files[name].fileno())
+
+    def close(self) -> None:
+        """Close the files."""
+        for file in self._files.values():
+            file.close()
+
+
+def resume(directory: Path, program: Program, t: int) -> TranscriptWriter:
+    """Go on after round t: whatever was written later is cut off.
+
+    Implements: EX-11.
+    """
+    keep = _lines(directory / ROUNDS)[:t] if t else []
+    if len(keep) < t:
+        raise TranscriptError(
+            f"{directory} holds {len(keep)} rounds of transcripts, the checkpoint is of round {t}; "
+            "remove both to begin anew",
+            clause="EX-11",
+        )
+    text = "".join(line.text() + "\n" for line in keep)
+    sizes = {
+        MODELS: keep[-1].bytes if t else 0,
+        SAID: (keep[-1].rows if t else 0) * 16 * program.lattice.dimension,
+        ROUNDS: len(text.encode()),
+    }
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, size in sizes.items():
+        path = directory / name
+        if size and (not path.exists() or path.stat().st_size < size):
+            raise TranscriptError(f"{path} is shorter than {size} bytes: remove it to begin anew")
+        with path.open("ab") as file:
+            file.truncate(size)
+    return TranscriptWriter(directory, program)
+
+
+@attrs.frozen(eq=False)
+class Transcripts:
+    """The transcripts of a run, mapped into memory and not read until they are asked for."""
+
+    program: Program
+    lines: tuple[Line, ...]
+    directory: Path
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds there are."""
+        return len(self.lines)
+
+    def models(self, t: int) -> npt.NDArray[Any]:
+        """The models of the honest agents in round t, [H, d]; zero where an agent is silent."""
+        line, shape = self.lines[t - 1], (len(self.program.honest), self.program.lattice.dimension)
+        size = shape[0] * shape[1] * line.width
+        kind = NARROW if line.width == 4 else WIDE
+        return np.memmap(self.directory / MODELS, kind, "r", line.bytes - size, shape)
+
+    def row(self, row: int) -> Pair:
+        """Model and scaled gradient in a row of what Byzantine agents said."""
+        d = self.program.lattice.dimension
+        both = np.memmap(self.directory / SAID, WIDE, "r", row * 16 * d, (2, d))
+        model, gamma = torch.from_numpy(np.array(both))
+        return model, gamma
+
+    def said(self) -> Iterator[Said]:
+        """Every round again as the engine said it, on the host.
+
+        The scaled gradients of honest agents follow from the relation.
+
+        Implements: AR-6, LM-5.
+        """
+        graph, parameters = self.program.graph, self.program.lattice
+        n, d, everybody = graph.agents, parameters.dimension, tuple(range(graph.agents))
+        own = torch.from_numpy(np.array(self.program.parameters.start_model)).expand(n, d)
+        heard: Tensor = own
+        on_edges: Mapping[Edge, Tensor] = {}
+        for line in self.lines:
+            Y = mix(parameters, line.t, graph, Received(everybody, own, heard, on_edges))
+            models = torch.zeros((n, d), dtype=torch.int64)
+            models[[*self.program.honest]] = torch.from_numpy(self.models(line.t).astype(np.int64))
+            gammas = torch.sub(Y, models, alpha=1 << parameters.precision.step_bits)
+            gammas[[*line.silent, *self.program.byzantine]] = 0
+            said = {agent: self.row(row) for agent, row in line.said.items()}
+            for agent, pair in said.items():
+                models[agent], gammas[agent] = pair
+            edges = {e: None if row is None else self.row(row) for e, row in line.edges.items()}
+            problems = find_problems(parameters, line.silent, said, edges)
+            losses = torch.full((n,), torch.nan)
+            spoken = Said(line.t, everybody, models, gammas, edges, *problems, losses)
+            yield spoken
+            own, (heard, on_edges) = models, spoken.usable_models()
+
+
+def open_transcripts(directory: Path, program: Program, rounds: int | None = None) -> Transcripts:
+    """The transcripts of so many rounds, by default of all T.
+
+    Implements: LM-5.
+    """
+    wanted = program.rounds if rounds is None else rounds
+    lines = _lines(directory / ROUNDS)
+    if [line.t for line in lines[:wanted]] != list(range(1, wanted + 1)):
+        raise TranscriptError(f"{directory} does not hold rounds 1 to {wanted}: train on first")
+    return Transcripts(program, tuple(lines[:wanted]), directory)
