@@ -51,8 +51,9 @@ class GradientLie(FalseModel):
 class DriftPush(Windowed):
     """In every round the gradient -size u, u the unit vector along (1, 1, .., 1).
 
-    Each of its entries is rounded to the lattice and x = round((Y - A_t g) / 2^k). The pushed model becomes the agent's own, and Gamma = Y - 2^k x explains it, so that only the
-    global tests can see it.
+    Each of its entries is rounded to the lattice and x = round((Y - A_t g) / 2^k). The pushed
+    model becomes the agent's own, and Gamma = Y - 2^k x explains it, so that only the global
+    tests can see it.
     """
 
     kind: ClassVar[str] = "drift-push"
