@@ -17,6 +17,7 @@ class Stream(enum.IntEnum):
     TEST_ROTATION = 104
     NOISE = 105
     TEST_SPLIT = 106
+    KEYS = 107
 
 
 def generator(seed: int, stream: Stream, *keys: int) -> np.random.Generator:

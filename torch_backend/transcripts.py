@@ -21,7 +21,6 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor
 
 from torch_backend.attacks.attack import Edge
 from torch_backend.delivery import Pair, Said, find_problems
@@ -207,30 +206,48 @@ class Transcripts:
     def said(self) -> Iterator[Said]:
         """Every round again as the engine said it, on the host.
 
-        The scaled gradients of honest agents follow from the relation.
-
-        Implements: AR-6, LM-5.
+        Implements: LM-5.
         """
-        graph, parameters = self.program.graph, self.program.lattice
-        n, d, everybody = graph.agents, parameters.dimension, tuple(range(graph.agents))
-        own = torch.from_numpy(np.array(self.program.parameters.start_model)).expand(n, d)
-        heard: Tensor = own
-        on_edges: Mapping[Edge, Tensor] = {}
-        for line in self.lines:
-            Y = mix(parameters, line.t, graph, Received(everybody, own, heard, on_edges))
-            models = torch.zeros((n, d), dtype=torch.int64)
-            models[[*self.program.honest]] = torch.from_numpy(self.models(line.t).astype(np.int64))
-            gammas = torch.sub(Y, models, alpha=1 << parameters.precision.step_bits)
-            gammas[[*line.silent, *self.program.byzantine]] = 0
-            said = {agent: self.row(row) for agent, row in line.said.items()}
-            for agent, pair in said.items():
-                models[agent], gammas[agent] = pair
-            edges = {e: None if row is None else self.row(row) for e, row in line.edges.items()}
-            problems = find_problems(parameters, line.silent, said, edges)
-            losses = torch.full((n,), torch.nan)
-            spoken = Said(line.t, everybody, models, gammas, edges, *problems, losses)
-            yield spoken
-            own, (heard, on_edges) = models, spoken.usable_models()
+        before = self._words(0)
+        for t in range(1, self.rounds + 1):
+            words = self._words(t)
+            yield self._spoken(before, words)
+            before = words
+
+    def spoken(self, t: int) -> Said:
+        """Round t alone."""
+        return self._spoken(self._words(t - 1), self._words(t))
+
+    def _words(self, t: int) -> Said:
+        """Round t but for the scaled gradients of honest agents; round 0 is the start."""
+        program, everybody = self.program, tuple(range(self.program.graph.agents))
+        models = torch.zeros((len(everybody), program.lattice.dimension), dtype=torch.int64)
+        losses = torch.full((len(everybody),), torch.nan)
+        if t == 0:
+            models += torch.from_numpy(np.array(program.parameters.start_model))
+            return Said(0, everybody, models, torch.zeros_like(models), {}, {}, {}, losses)
+        line, gammas = self.lines[t - 1], torch.zeros_like(models)
+        models[[*program.honest]] = torch.from_numpy(self.models(t).astype(np.int64))
+        said = {agent: self.row(row) for agent, row in line.said.items()}
+        for agent, pair in said.items():
+            models[agent], gammas[agent] = pair
+        edges = {e: None if row is None else self.row(row) for e, row in line.edges.items()}
+        problems = find_problems(program.lattice, line.silent, said, edges)
+        return Said(t, everybody, models, gammas, edges, *problems, losses)
+
+    def _spoken(self, before: Said, words: Said) -> Said:
+        """The scaled gradients of honest agents follow from their models and what they heard.
+
+        Implements: AR-6.
+        """
+        parameters = self.program.lattice
+        received = Received(words.agents, before.models, *before.usable_models())
+        gammas = mix(parameters, words.t, self.program.graph, received)
+        gammas.sub_(words.models, alpha=1 << parameters.precision.step_bits)
+        for agent in words.agents:
+            if agent in self.program.byzantine or agent in words.problems:
+                gammas[agent] = words.gammas[agent]
+        return attrs.evolve(words, gammas=gammas)
 
 
 def open_transcripts(directory: Path, program: Program, rounds: int | None = None) -> Transcripts:

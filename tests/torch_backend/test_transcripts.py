@@ -17,7 +17,7 @@ from tests.torch_backend.runs import (
 )
 from torch_backend import engine
 from torch_backend.delivery import Said
-from torch_backend.rules.plain import Plain
+from torch_backend.rules.bridge import BridgeMedian
 from torch_backend.transcripts import (
     MODELS,
     ROUNDS,
@@ -69,8 +69,10 @@ def test_scaled_gradients_come_back_by_the_relation(tmp_path: Path, script: str)
     run = a_program(script)
     _states, said = learn(run)
     write(tmp_path, run, said)
-    for one, other in zip(said, open_transcripts(tmp_path, run).said(), strict=True):
+    found = open_transcripts(tmp_path, run)
+    for one, other in zip(said, found.said(), strict=True):
         assert_same(one, other)
+        assert_same(one, found.spoken(one.t))
 
 
 def test_silent_agents_and_models_of_64_bits_come_back(tmp_path: Path) -> None:
@@ -120,10 +122,6 @@ def test_missing_rounds_and_other_rules_are_refused(tmp_path: Path) -> None:
     with pytest.raises(TranscriptError, match="damaged"):
         open_transcripts(tmp_path, run, 1)
 
-    class Other(Plain):
-        kind = "other"
-
-        def __init__(self) -> None: ...
-
-    other = attrs.evolve(run, rule=Other())
-    assert isinstance(other.rule, Plain)
+    other = attrs.evolve(run, rule=BridgeMedian())
+    with pytest.raises(TranscriptError, match="no linear relation"):
+        TranscriptWriter(tmp_path / "other", other)

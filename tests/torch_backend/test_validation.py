@@ -1,0 +1,120 @@
+"""Alarms and verdicts of the backend are those of a whole run of the reference."""
+
+from pathlib import Path
+
+import attrs
+import pytest
+
+from tests.torch_backend.runs import (
+    Scripted,
+    consistent,
+    keys_of,
+    learn,
+    noisy,
+    per_edge,
+    program,
+    quiet,
+    reference,
+    rude,
+)
+from tests.torch_backend.test_transcripts import write
+from torch_backend import engine
+from torch_backend.errors import ConfigError
+from torch_backend.models.mlp import Mlp
+from torch_backend.reports import reports
+from torch_backend.transcripts import open_transcripts
+from torch_backend.validation import fresh_keys, validate
+from valid_ref.alarms import Alarm
+from valid_ref.graph_families import parse_family
+from valid_ref.protocols.local_validate import transcript_report
+from valid_ref.protocols.parameters import Bounds, CheckedKeys
+
+CASES = {
+    "honest": (None, {}),
+    "honest, thresholds too low": (None, {"limit": 1e-9}),
+    "false labels": (quiet, {}),
+    "noisy": (noisy, {}),
+    "consistent": (consistent, {"limit": 1e-3}),
+    "per edge": (per_edge, {}),
+    "rude": (rude, {}),
+    "bounds": (per_edge, {"bounds": Bounds((2**60,) * 4, (2**56, 0, 2**53, 1))}),
+    "two-layer": (per_edge, {"options": Mlp((4,))}),
+}
+SEEN = {
+    "honest": set(),
+    "honest, thresholds too low": {Alarm.NOT_OPTIMAL, Alarm.TOO_HETEROGENEOUS},
+    "noisy": {Alarm.BROKEN_RELATION},
+    "per edge": {Alarm.INCONSISTENT_HASHES, Alarm.INCONSISTENT_ESTIMATES},
+    "bounds": {Alarm.GRADIENT_NORM},
+}
+
+
+def a_program(case: str) -> engine.Program:
+    script, others = CASES[case]
+    if script is None:
+        return program(parse_family("cycle:5"), **others)
+    return program(parse_family("complete:4"), attack=Scripted(script), byzantine=(1,), **others)
+
+
+@pytest.mark.checks("VA-1", "VA-2", "LV-2", "LV-7", "LV-8", "GV-4", "GV-5", "GV-6")
+@pytest.mark.parametrize("case", CASES)
+def test_everybody_ends_as_in_the_reference(tmp_path: Path, case: str) -> None:
+    run = a_program(case)
+    states, said = learn(run)
+    write(tmp_path, run, said)
+    execution = reference(run, said)
+    found = validate(run, states[-1], open_transcripts(tmp_path, run), keys_of(run))
+    for agent in run.honest:
+        assert found.alarms[agent] == execution.states[agent].memory.alarms
+        assert found.valid[agent] == (not execution.states[agent].memory.invalid)
+        ours, theirs = found.execution.output(agent), execution.output(agent)
+        assert (ours is None) == (theirs is None)
+        assert ours is None or theirs is None or ours.tolist() == theirs.tolist()
+    reasons = {raised.alarm for raised in found.alarms[0]}
+    assert SEEN.get(case, set()) <= reasons
+    assert found.valid[0] == (case in {"honest", "false labels"})
+
+
+@pytest.mark.checks("LV-10")
+def test_own_keys_alone_are_checked_where_that_is_asked(tmp_path: Path) -> None:
+    run = a_program("noisy")
+    own = attrs.evolve(run.parameters, checked_keys=CheckedKeys.OWN)
+    run = attrs.evolve(run, parameters=own)
+    states, said = learn(run)
+    write(tmp_path, run, said)
+    execution = reference(run, said)
+    found = validate(run, states[-1], open_transcripts(tmp_path, run), keys_of(run))
+    for agent in run.honest:
+        assert found.alarms[agent] == execution.states[agent].memory.alarms
+
+
+@pytest.mark.checks("LV-5", "HA-10")
+@pytest.mark.parametrize("case", CASES)
+def test_hashes_by_the_relation_are_the_hashes_of_the_words(tmp_path: Path, case: str) -> None:
+    run = a_program(case)
+    _states, said = learn(run)
+    write(tmp_path, run, said)
+    stored, keys = open_transcripts(tmp_path, run), keys_of(run)
+    derived = reports(stored, keys)
+    assert derived == reports(stored, keys, derive=False)
+    execution = reference(run, said)
+    for receiver in range(run.graph.agents):
+        transcripts = execution.states[receiver].memory.fixed_transcripts
+        for sender, transcript in transcripts.received.items():
+            expected = transcript_report(run.parameters, keys, transcript)
+            assert derived.get((sender, receiver), derived[sender]) == expected
+
+
+@pytest.mark.checks("LV-1", "LV-3", "GV-2")
+def test_validation_that_cannot_begin_is_refused(tmp_path: Path) -> None:
+    run = a_program("honest")
+    states, said = learn(run)
+    write(tmp_path, run, said)
+    stored, keys = open_transcripts(tmp_path, run), fresh_keys(run)
+    assert len(set(keys)) == run.graph.agents
+    with pytest.raises(ConfigError, match="after all 4"):
+        validate(run, states[2], stored, keys)
+    with pytest.raises(ConfigError, match="keys for 5 agents"):
+        validate(run, states[-1], stored, keys[1:])
+    with pytest.raises(ConfigError, match="estimates of every agent"):
+        validate(run, attrs.evolve(states[-1], estimates=None), stored, keys)

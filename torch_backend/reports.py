@@ -1,0 +1,165 @@
+"""The hashes of all transcripts of a run under all keys, in one pass over the files.
+
+A report needs two polynomials a round, of the model and of the scaled gradient. For an honest
+agent the second follows from the first: hashing is linear, its files hold its models alone, and
+its scaled gradients are defined from them by the relation (AR-6). `derive=False` hashes both.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import torch
+
+from torch_backend.delivery import find_problems
+from torch_backend.estimates import Row
+from torch_backend.transcripts import Line, Transcripts
+from valid_ref import modular
+from valid_ref.hashing import combine_rounds, round_polynomials
+from valid_ref.modular import Residues
+
+AT_ONCE = 64 << 20
+"""How many bytes of models are hashed in one call."""
+
+Keys = tuple[int, ...]
+Reports = Mapping[Row, tuple[int, ...]]
+
+
+def reports(transcripts: Transcripts, keys: Keys, *, derive: bool = True) -> Reports:
+    """For every transcript the four hashes under every key, in the order of key owners.
+
+    Implements: LV-5, LV-6, HA-10.
+    """
+    parameters = transcripts.program.parameters
+    models, gammas = _polynomials(transcripts, keys)
+    if derive:
+        _derive(transcripts, models, gammas)
+    else:
+        _hash_gradients(transcripts, keys, gammas)
+    found: dict[Row, tuple[int, ...]] = {}
+    for row, polynomials in models.items():
+        hashes = combine_rounds(
+            parameters.field,
+            keys,
+            parameters.lattice.dimension,
+            parameters.lattice.schedule,
+            polynomials,
+            gammas[row],
+        )
+        found[row] = tuple(entry for four in hashes for entry in four)
+    return found
+
+
+def rows_of(transcripts: Transcripts) -> tuple[Row, ...]:
+    """The transcripts that differ: of every agent to all, then of edges that ever got another."""
+    edges = {edge for line in transcripts.lines for edge in line.edges}
+    return (*range(transcripts.program.graph.agents), *sorted(edges))
+
+
+def _polynomials(
+    transcripts: Transcripts, keys: Keys
+) -> tuple[dict[Row, Residues], dict[Row, Residues]]:
+    """P_0..P_T of every transcript, and R_1..R_T of those of Byzantine agents, [rounds, keys]."""
+    program, parameters = transcripts.program, transcripts.program.parameters
+    rows, T = rows_of(transcripts), transcripts.rounds
+    zero = modular.residues(parameters.field.prime, np.zeros((T + 1, len(keys)), dtype=np.int64))
+    models: dict[Row, Residues] = {row: zero.copy() for row in rows}
+    gammas: dict[Row, Residues] = {row: zero[1:].copy() for row in rows}
+    start = np.asarray(parameters.start_model)[np.newaxis]
+    first = round_polynomials(parameters.field, keys, start)[0]
+    for polynomials in models.values():
+        polynomials[0] = first
+    for begin, block in _blocks(transcripts):
+        hashes = round_polynomials(parameters.field, keys, block)
+        spoken = hashes.reshape(-1, len(program.honest), len(keys))
+        for index, agent in enumerate(program.honest):
+            models[agent][begin : begin + len(spoken)] = spoken[:, index]
+    for line in transcripts.lines:
+        _said(transcripts, line, keys, models, gammas)
+    return models, gammas
+
+
+def _blocks(transcripts: Transcripts) -> Iterator[tuple[int, np.ndarray]]:
+    """The models of honest agents of rounds t, t+1, .. in one array, and t."""
+    size = 8 * len(transcripts.program.honest) * transcripts.program.lattice.dimension
+    at_once = max(1, AT_ONCE // size)
+    for begin in range(1, transcripts.rounds + 1, at_once):
+        rounds = range(begin, min(begin + at_once, transcripts.rounds + 1))
+        yield begin, np.concatenate([transcripts.models(t) for t in rounds], dtype=np.int64)
+
+
+def _said(
+    transcripts: Transcripts,
+    line: Line,
+    keys: Keys,
+    models: dict[Row, Residues],
+    gammas: dict[Row, Residues],
+) -> None:
+    """What Byzantine agents said in a round; zero stays where nothing usable came."""
+    parameters = transcripts.program.parameters
+    said = {agent: transcripts.row(row) for agent, row in line.said.items()}
+    edges = {e: None if row is None else transcripts.row(row) for e, row in line.edges.items()}
+    problems, edge_problems = find_problems(parameters.lattice, line.silent, said, edges)
+    usable: dict[Row, tuple[torch.Tensor, torch.Tensor]] = {
+        agent: pair for agent, pair in said.items() if agent not in problems
+    }
+    usable |= {e: pair for e, pair in edges.items() if pair is not None and e not in edge_problems}
+    if usable:
+        both = np.concatenate([torch.stack(pair).numpy() for pair in usable.values()])
+        hashes = round_polynomials(parameters.field, keys, both)
+        for index, row in enumerate(usable):
+            models[row][line.t], gammas[row][line.t - 1] = hashes[2 * index : 2 * index + 2]
+    for row in models:
+        if isinstance(row, tuple) and row not in line.edges:
+            models[row][line.t] = models[row[0]][line.t]
+            gammas[row][line.t - 1] = gammas[row[0]][line.t - 1]
+
+
+def _derive(
+    transcripts: Transcripts, models: Mapping[Row, Residues], gammas: dict[Row, Residues]
+) -> None:
+    """R_t of honest agents: 2^k (P_(t-1) - P_t) + a_t sum_u (P_(t-1) of u - P_(t-1)) modulo p.
+
+    Implements: AR-6, HA-9.
+    """
+    program = transcripts.program
+    p, T = program.parameters.field.prime, transcripts.rounds
+    scale = modular.residues(p, [1 << program.lattice.precision.step_bits])
+    steps = modular.residues(p, list(program.lattice.schedule.mixing[:T]))[:, np.newaxis]
+    for agent in program.honest:
+        before, after = models[agent][:-1], models[agent][1:]
+        moved = modular.multiply(p, _less(p, before, after), scale)
+        pulls = [
+            _less(p, _heard(models, sender, agent)[:-1], before)
+            for sender in program.graph.neighbours(agent)
+        ]
+        gammas[agent] = modular.add(p, moved, modular.multiply(p, _sum(p, pulls), steps))
+        for line in transcripts.lines:
+            if agent in line.silent:
+                gammas[agent][line.t - 1] = 0
+
+
+def _heard(models: Mapping[Row, Residues], sender: int, receiver: int) -> Residues:
+    own = models.get((sender, receiver))
+    return models[sender] if own is None else own
+
+
+def _less(p: int, left: Residues, right: Residues) -> Residues:
+    negative: Residues = (np.uint64(p) if right.dtype == np.uint64 else p) - right
+    return modular.add(p, left, negative)
+
+
+def _sum(p: int, terms: Sequence[Residues]) -> Residues:
+    total = terms[0]
+    for term in terms[1:]:
+        total = modular.add(p, total, term)
+    return total
+
+
+def _hash_gradients(transcripts: Transcripts, keys: Keys, gammas: dict[Row, Residues]) -> None:
+    """R_t of honest agents from their scaled gradients themselves."""
+    parameters = transcripts.program.parameters
+    honest = list(transcripts.program.honest)
+    for said in transcripts.said():
+        hashes = round_polynomials(parameters.field, keys, said.gammas[honest].numpy())
+        for index, agent in enumerate(honest):
+            gammas[agent][said.t - 1] = hashes[index]
