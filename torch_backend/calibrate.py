@@ -17,12 +17,12 @@ from valid_ref.protocols.parameters import Weighting, exponential_weights
 
 @attrs.frozen
 class Statistic:
-    """What GlobalValidate tests under one gamma; `total` is W.
+    """What GlobalValidate tests in one check; `total` is W.
 
     Implements: EX-10, GV-5, GV-6.
     """
 
-    gamma: float
+    check: str
     total: int
     optimality: int
     heterogeneity: int
@@ -57,12 +57,11 @@ def calibrated(setting: Setting, gamma: float, honest: Sequence[Statistic]) -> W
 
     Implements: EX-10, GU-9.
     """
-    found = [s.real(setting.agents, setting.fraction_bits) for s in honest if s.gamma == gamma]
-    thresholds = thresholds_from_runs(found, setting.factor)
+    name = weighting_name(gamma)
+    found = [s.real(setting.agents, setting.fraction_bits) for s in honest if s.check == name]
+    largest = thresholds_from_runs(found, setting.factor)
     weights = exponential_weights(setting.rounds, gamma, setting.bits)
-    return calibrated_weighting(
-        weighting_name(gamma), weights, thresholds, setting.agents, setting.fraction_bits
-    )
+    return calibrated_weighting(name, weights, largest, setting.agents, setting.fraction_bits)
 
 
 def alarms(weighting: Weighting, statistic: Statistic) -> tuple[bool, bool]:
@@ -122,6 +121,23 @@ class Detection:
         return max(quiet, default=None)
 
 
+def thresholds(
+    setting: Setting, gammas: Sequence[float], summaries: Sequence[Mapping[str, Any]]
+) -> dict[float, Weighting]:
+    """The weightings of all gammas, from the calibration runs among these.
+
+    Implements: EX-10.
+    """
+    honest = _honest(summaries)
+    if not honest:
+        raise ConfigError("no calibration run has finished: no thresholds", clause="EX-10")
+    return {gamma: calibrated(setting, gamma, honest) for gamma in gammas}
+
+
+def _honest(summaries: Sequence[Mapping[str, Any]]) -> list[Statistic]:
+    return [s for summary in summaries if summary["purpose"] == "calibrate" for s in _of(summary)]
+
+
 def detection(
     setting: Setting, gammas: Sequence[float], summaries: Sequence[Mapping[str, Any]]
 ) -> Detection:
@@ -129,10 +145,7 @@ def detection(
 
     Implements: EX-10.
     """
-    honest = [s for summary in summaries if summary["purpose"] == "calibrate" for s in _of(summary)]
-    if not honest:
-        raise ConfigError("no calibration run has finished: no thresholds", clause="EX-10")
-    weightings = {gamma: calibrated(setting, gamma, honest) for gamma in gammas}
+    weightings, honest = thresholds(setting, gammas, summaries), _honest(summaries)
     measured = [
         summary
         for summary in summaries
@@ -156,9 +169,9 @@ def _rate(
     honest: Sequence[Statistic],
     group: Sequence[Mapping[str, Any]],
 ) -> Rate:
-    found = [s for summary in group for s in _of(summary) if s.gamma == gamma]
+    found = [s for summary in group for s in _of(summary) if s.check == weighting.name]
     raised = [alarms(weighting, statistic) for statistic in found]
-    quiet = _mean_heterogeneity(setting, [s for s in honest if s.gamma == gamma])
+    quiet = _mean_heterogeneity(setting, [s for s in honest if s.check == weighting.name])
     attack = group[0]["attack"]
     return Rate(
         attack["label"],

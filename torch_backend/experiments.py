@@ -19,7 +19,8 @@ from torch_backend.config.experiment import Experiment, experiment_document
 from torch_backend.config.jobs import Job, jobs
 from torch_backend.data.dataset import Dataset
 from torch_backend.errors import BackendError, ConfigError
-from torch_backend.runner import Options, Stop, StoppedError, Watch, Work, locked, run_job
+from torch_backend.process import Options, Stop, StoppedError, Watch, locked
+from torch_backend.runner import Work, run_job
 from valid_ref import __version__
 from valid_ref.errors import ValidRefError
 
@@ -49,6 +50,7 @@ def header(experiment: Experiment, dataset: Dataset, options: Options) -> dict[s
         "environment": {
             "device": options.device,
             "threads": options.threads,
+            "recorded": options.record,
             "processor": f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}",
             "python": platform.python_version(),
             "numpy": np.__version__,

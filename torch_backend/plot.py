@@ -35,6 +35,8 @@ MARKS = (
 )
 """Colour (chosen for the colour-blind), line and marker, one of each for every series."""
 
+HATCHES = ("", "///", "...", "xxx", "|||")
+
 
 def plot(results: Results, folder: Path) -> list[Path]:
     """Write every figure the experiment asks for, and say which files there are now.
@@ -90,7 +92,7 @@ def rounds_figure(results: Results) -> Figure:
             for panel, field in zip(line, ("accuracy", "averaged"), strict=True):
                 _band(panel, curves, field, index, shown(rule))
         for panel, text in zip(
-            line, ("agents' own models, mean", "average of all models"), strict=True
+            line, ("agents' own models, mean", "average of the agents' models"), strict=True
         ):
             panel.set_title(text if len(attacks) == 1 else f"{shown(attack)}: {text}", fontsize=10)
         line[0].set_ylabel("test accuracy of honest agents")
@@ -99,7 +101,7 @@ def rounds_figure(results: Results) -> Figure:
         panel.set_xlabel("round of learning")
     handles, labels = axes[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
-    figure.suptitle(_caption(results), fontsize=10)
+    figure.suptitle(_caption(results) + _spread(results), fontsize=10)
     return figure
 
 
@@ -138,11 +140,11 @@ def sigma_figure(results: Results) -> Figure:
     top.set_ylabel("final test accuracy\n(mean of honest agents)")
     top.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, title="accuracy of")
     if measured:
-        _alarm_lines(axes[1][0], measured, sigmas)
+        _alarm_bars(axes[1][0], measured, sigmas)
     bottom = axes[-1][0]
     bottom.set_xticks(range(len(sigmas)), [f"{sigma:g}" for sigma in sigmas])
     bottom.set_xlabel("standard deviation σ of the adversary's noise per parameter")
-    figure.suptitle(_caption(results), fontsize=10)
+    figure.suptitle(_caption(results) + _spread(results), fontsize=10)
     return figure
 
 
@@ -162,14 +164,28 @@ def _accuracy_line(panel: Axes, found: Sequence[Cell], sigmas: Sequence[float], 
             panel.annotate(note, (place, 0.05), ha="right", fontsize=8, color=style["color"])
 
 
-def _alarm_lines(panel: Axes, measured: Detection, sigmas: Sequence[float]) -> None:
+def _alarm_bars(panel: Axes, measured: Detection, sigmas: Sequence[float]) -> None:
     """The share of runs in which one of the two global tests alarms, for each gamma."""
+    width = 0.8 / len(measured.weightings)
     for index, gamma in enumerate(measured.weightings):
         at = {rate.sigma: rate for rate in measured.rates if rate.gamma == gamma}
         places = [p for p, s in enumerate(sigmas) if s in at and at[s].runs + at[s].diverged]
-        shares = [_share(at[sigmas[place]]) for place in places]
-        panel.plot(places, shares, label=f"γ = {gamma:g}", **_style(index + 3))
-    panel.set_ylim(-0.05, 1.05)
+        rates = [at[sigmas[place]] for place in places]
+        grey = 0.85 - 0.6 * index / max(1, len(measured.weightings) - 1)
+        bars = panel.bar(
+            [place - 0.4 + (index + 0.5) * width for place in places],
+            [_share(rate) for rate in rates],
+            width * 0.92,
+            label=f"γ = {gamma:g}",
+            color=str(grey),
+            edgecolor="black",
+            linewidth=0.7,
+            hatch=HATCHES[index % len(HATCHES)],
+        )
+        counts = [f"{r.either + r.diverged}/{r.runs + r.diverged}" for r in rates]
+        panel.bar_label(bars, counts, padding=1, fontsize=8)
+    panel.set_ylim(0, 1.15)
+    panel.set_yticks([0, 0.25, 0.5, 0.75, 1])
     panel.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     panel.set_ylabel("runs of VALID\nwith an alarm")
     panel.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, title="checks with")
@@ -188,19 +204,25 @@ def detection_figure(results: Results) -> Figure:
     gammas = list(measured.weightings)
     attacks = list(dict.fromkeys(rate.attack for rate in measured.rates))
     at = {(rate.attack, rate.gamma): rate for rate in measured.rates}
-    figure = Figure(figsize=(9.2, 1.9 + 0.42 * len(attacks)), layout="constrained")
+    figure = Figure(figsize=(9.2, 2.1 + 0.42 * len(attacks)), layout="constrained")
     axes = figure.subplots(1, 2, sharey=True)
     image = None
     for panel, test in zip(axes, ("optimality", "heterogeneity"), strict=True):
         counts = np.array([[getattr(at[a, g], test) for g in gammas] for a in attacks])
         runs = np.array([[at[a, g].runs for g in gammas] for a in attacks])
         shares = counts / np.maximum(runs, 1)
-        image = panel.imshow(shares, cmap="Greys", vmin=0, vmax=1, aspect="auto")
+        image = panel.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
         for row, column in np.ndindex(*shares.shape):
             text = f"{counts[row, column]}/{runs[row, column]}" if runs[row, column] else "-"
             colour = "white" if shares[row, column] > 0.55 else "black"
             panel.text(column, row, text, ha="center", va="center", color=colour, fontsize=9)
         panel.grid(visible=False)
+        panel.tick_params(length=0)
+        panel.set_xticks(np.arange(len(gammas) + 1) - 0.5, minor=True)
+        panel.set_yticks(np.arange(len(attacks) + 1) - 0.5, minor=True)
+        panel.grid(visible=True, which="minor", color="white", linewidth=2)
+        panel.tick_params(which="minor", length=0)
+        panel.spines[:].set_visible(False)
         panel.set_title(f"{test} test", fontsize=10)
         panel.set_xticks(range(len(gammas)), [f"{gamma:g}" for gamma in gammas])
         panel.set_xlabel("γ of the exponential weights")
@@ -211,7 +233,12 @@ def detection_figure(results: Results) -> Figure:
     if image is not None:
         bar = figure.colorbar(image, ax=list(axes), format=PercentFormatter(1.0, decimals=0))
         bar.set_label("runs with an alarm")
-    figure.suptitle(f"{_caption(results)}, γ_max = {measured.gamma_max}", fontsize=10)
+    part = experiment_of(results).detection
+    figure.suptitle(
+        f"{_caption(results)}\nruns with an alarm; thresholds {part.factor:g} times the largest of "
+        f"{part.runs} runs without attack; largest γ without false alarm: {measured.gamma_max}",
+        fontsize=10,
+    )
     return figure
 
 
@@ -220,9 +247,12 @@ def _caption(results: Results) -> str:
     setting = {"rotated": "non-i.i.d.", "iid": "i.i.d."}.get(
         experiment.partition.kind, experiment.partition.kind
     )
-    seeds = len(experiment.seeds)
     return (
         f"{experiment.data.kind.upper()}, {setting}, {results.header['agents']} agents, "
-        f"{experiment.rounds} rounds, {seeds} seed{'s' if seeds > 1 else ''} "
-        "(mean; least to greatest)"
+        f"{experiment.rounds} rounds"
     )
+
+
+def _spread(results: Results) -> str:
+    seeds = len(experiment_of(results).seeds)
+    return f"; mean of {seeds} seeds, least to greatest" if seeds > 1 else "; one seed"

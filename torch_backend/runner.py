@@ -1,32 +1,29 @@
 """One job of an experiment: from where it was left to its summary."""
 
-import contextlib
 import hashlib
 import json
-import os
+import shutil
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import attrs
-import torch
 
 from torch_backend import checkpoint
-from torch_backend.config.build import build_program
+from torch_backend.calibrate import thresholds
+from torch_backend.config.build import build_program, calibration_setting, measuring_weightings
 from torch_backend.config.experiment import Experiment
-from torch_backend.config.jobs import Job, label
+from torch_backend.config.jobs import Job, jobs, label
 from torch_backend.data.dataset import Dataset
 from torch_backend.engine import State, advance, diverged, start
-from torch_backend.errors import BackendError
 from torch_backend.estimates import statistics
 from torch_backend.evaluate import evaluate
-from torch_backend.program import Program, require_device
+from torch_backend.process import Options, Stop, StoppedError, Watch, locked, prepare_process
+from torch_backend.program import Program
 from torch_backend.results import (
     CHECKPOINT,
     CURVE,
     SUMMARY,
-    Row,
     append_row,
     cut_curve,
     job_directory,
@@ -35,68 +32,10 @@ from torch_backend.results import (
     read_summary,
     replace_file,
 )
+from torch_backend.transcripts import TranscriptError, TranscriptWriter, resume
+from torch_backend.verdict import RECORDING, TRANSCRIPTS, verdict
+from valid_ref.protocols.parameters import Weighting
 from valid_ref.scenario.document import unstructure
-
-Watch = Callable[[str, int], None]
-"""Told the name of a job and the round it has reached."""
-
-Stop = Callable[[], bool]
-"""Whether the run has been asked to stop."""
-
-
-class StoppedError(BackendError):
-    """A run that was asked to stop, and has stopped where it can go on."""
-
-    def __init__(self, message: str, *, clause: str = "EX-14") -> None:
-        super().__init__(message, clause=clause)
-
-
-@attrs.frozen
-class Options:
-    """What a run needs beside the experiment.
-
-    Device and threads can change the last bits of private gradients, so they are part of what a
-    directory of results was made with; how often a checkpoint is saved is not.
-    """
-
-    device: str = "cpu"
-    threads: int = 1
-    checkpoint_every: int = 50
-
-
-def prepare_process(options: Options) -> torch.device:
-    """Fix what could make the same gradients come out differently, and find the device.
-
-    Implements: EX-11.
-    """
-    torch.set_num_threads(options.threads)
-    if options.device.startswith("cuda"):
-        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-        torch.use_deterministic_algorithms(mode=True)
-    return require_device(options.device)
-
-
-@contextlib.contextmanager
-def locked(folder: Path, *, wait: bool) -> Iterator[bool]:
-    """Hold a folder alone; a process that dies lets go of it. Whether it could be had.
-
-    Implements: EX-14.
-    """
-    try:
-        import fcntl
-    except ImportError:  # no such locks on this system: runs must not overlap there
-        yield True
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
-    finally:
-        os.close(handle)
 
 
 @attrs.frozen(eq=False)
@@ -119,21 +58,65 @@ def run_job(work: Work, job: Job, watch: Watch, stop: Stop) -> dict[str, Any]:
     with locked(folder, wait=True):
         found = read_summary(work.directory, job.name)
         if found is None:
-            device = prepare_process(work.options)
-            program = build_program(work.experiment, job, work.dataset, device)
-            begun, first = time.perf_counter(), _left(program, work.experiment, folder)
-            last = _learn(program, work, folder, first, watch, stop)
-            found = _summary(program, job, last, read_rows(work.directory, job.name))
-            replace_file(folder / SUMMARY, json.dumps(found, indent=1) + "\n")
-            seconds = round(time.perf_counter() - begun, 3)
-            note_time(work.directory, job=job.name, rounds=last.t - first.t, seconds=seconds)
-        for name in (CHECKPOINT, f"{CHECKPOINT}.partial", f"{CURVE}.tmp", f"{SUMMARY}.tmp"):
-            (folder / name).unlink(missing_ok=True)
+            found = _finished(work, job, folder, watch, stop)
+        _clear(folder)
     return found
 
 
-def _left(program: Program, experiment: Experiment, folder: Path) -> State:
-    """The state of the last checkpoint, its curve cut to match; the start if there is none.
+def _clear(folder: Path) -> None:
+    """Remove what only an unfinished job needs, and what a kill has left behind."""
+    for name in (CHECKPOINT, f"{CHECKPOINT}.partial", f"{CURVE}.tmp", f"{SUMMARY}.tmp"):
+        (folder / name).unlink(missing_ok=True)
+    for left in (folder / TRANSCRIPTS, *folder.glob(".recording-*")):
+        shutil.rmtree(left, ignore_errors=True)
+
+
+def _finished(work: Work, job: Job, folder: Path, watch: Watch, stop: Stop) -> dict[str, Any]:
+    """Learn to the end, validate where that is asked for, and write the summary."""
+    device, begun = prepare_process(work.options), time.perf_counter()
+    weightings = _weightings(work, job)
+    program = build_program(work.experiment, job, work.dataset, device, weightings)
+    validated = work.experiment.validates(job.rule) and job.purpose == "measure"
+    if validated:
+        program = attrs.evolve(program, estimate="agents")
+    first, writer = _left(program, work.experiment, folder, validated)
+    last = _learn(program, work, folder, first, writer, watch, stop)
+    found = _summary(program, job, last)
+    found["final"] = None if found["lost"] else _last_row(work.directory, job.name)
+    if writer is not None and not found["lost"]:
+        recording = folder / RECORDING if work.options.record else None
+        found["validation"] = verdict(program, last, folder / TRANSCRIPTS, recording)
+    replace_file(folder / SUMMARY, json.dumps(found, indent=1) + "\n")
+    seconds = round(time.perf_counter() - begun, 3)
+    note_time(work.directory, job=job.name, rounds=last.t - first.t, seconds=seconds)
+    return found
+
+
+def _last_row(directory: Path, name: str) -> dict[str, Any]:
+    return attrs.asdict(read_rows(directory, name)[-1])
+
+
+def _weightings(work: Work, job: Job) -> tuple[Weighting, ...]:
+    """The checks of a job: calibrated where it is validated, else such that nothing alarms.
+
+    Implements: EX-10, EX-17.
+    """
+    experiment = work.experiment
+    gammas = experiment.detection.gammas
+    if not gammas or not experiment.measures(job.rule):
+        return ()
+    if job.purpose == "calibrate" or not experiment.validates(job.rule):
+        return measuring_weightings(experiment)
+    named = [other.name for other in jobs(experiment) if other.purpose == "calibrate"]
+    found = [read_summary(work.directory, name) for name in named]
+    summaries = [summary for summary in found if summary is not None]
+    return tuple(thresholds(calibration_setting(experiment), gammas, summaries).values())
+
+
+def _left(
+    program: Program, experiment: Experiment, folder: Path, validated: bool
+) -> tuple[State, TranscriptWriter | None]:
+    """The state of the last checkpoint, its files cut to match; the start if there is none.
 
     Implements: EX-14.
     """
@@ -141,38 +124,62 @@ def _left(program: Program, experiment: Experiment, folder: Path) -> State:
     if path.is_file():
         state = checkpoint.load(path, program)
         if cut_curve(curve, state.t, experiment.evaluation.rounds(experiment.rounds)):
-            return state
+            try:
+                return state, _writer(program, folder, state.t) if validated else None
+            except TranscriptError:
+                pass  # the files are not those of the checkpoint: begin anew
     curve.unlink(missing_ok=True)
-    return start(program)
+    return start(program), _writer(program, folder, 0) if validated else None
+
+
+def _writer(program: Program, folder: Path, t: int) -> TranscriptWriter:
+    return resume(folder / TRANSCRIPTS, program, t)
 
 
 def _learn(
-    program: Program, work: Work, folder: Path, state: State, watch: Watch, stop: Stop
+    program: Program,
+    work: Work,
+    folder: Path,
+    state: State,
+    writer: TranscriptWriter | None,
+    watch: Watch,
+    stop: Stop,
 ) -> State:
-    """Go on to the last round, or to the one in which an honest agent leaves the range."""
+    """Go on to the last round, or to the one in which an honest agent leaves the range.
+
+    Implements: EX-14, EX-16.
+    """
     evaluated = set(work.experiment.evaluation.rounds(program.rounds))
+
+    def save() -> None:
+        if writer is not None:
+            writer.sync()
+        checkpoint.save(folder / CHECKPOINT, state)
+
     while state.t < program.rounds and not diverged(program, state):
         if stop():
-            checkpoint.save(folder / CHECKPOINT, state)
+            save()
             raise StoppedError(f"{folder.name} stopped after round {state.t}")
-        state, _said = advance(program, state)
+        state, said = advance(program, state)
+        if writer is not None:
+            writer.append(said)
         if state.t in evaluated and not diverged(program, state):
             append_row(folder / CURVE, folder.name, evaluate(program, state))
         if state.t % work.options.checkpoint_every == 0 and state.t < program.rounds:
-            checkpoint.save(folder / CHECKPOINT, state)
+            save()
         watch(folder.name, state.t)
+    if writer is not None:
+        writer.close()
     return state
 
 
-def _summary(program: Program, job: Job, state: State, rows: list[Row]) -> dict[str, Any]:
-    """What a job ended with; a diverged one has no final accuracy and no statistics.
+def _summary(program: Program, job: Job, state: State) -> dict[str, Any]:
+    """What a job ended with; a diverged one has no statistics.
 
-    Implements: EX-12, EX-14.
+    Implements: EX-12, EX-14, EX-16.
     """
     lost = diverged(program, state)
-    gammas = [float(w.name.removeprefix("gamma=")) for w in program.parameters.weightings]
-    measured = [] if lost or not gammas else statistics(program, state)
-    totals = [int(w.total) for w in program.parameters.weightings]
+    weightings = () if lost else program.parameters.weightings
     return {
         "job": job.name,
         "purpose": job.purpose,
@@ -183,11 +190,19 @@ def _summary(program: Program, job: Job, state: State, rows: list[Row]) -> dict[
         "outcome": "diverged" if lost else "finished",
         "rounds": state.t,
         "lost": list(lost),
-        "final": None if lost else attrs.asdict(rows[-1]),
+        "final": None,
         "statistics": [
-            {"gamma": gamma, "total": total, "optimality": optimality, "heterogeneity": length}
-            for gamma, total, (optimality, length) in zip(gammas, totals, measured, strict=False)
+            {
+                "check": weighting.name,
+                "total": int(weighting.total),
+                "optimality": optimality,
+                "heterogeneity": heterogeneity,
+            }
+            for weighting, (optimality, heterogeneity) in zip(
+                weightings, statistics(program, state) if weightings else (), strict=True
+            )
         ],
         "alarms": sorted({raised.alarm.name for alarms in state.alarms for raised in alarms}),
         "models": hashlib.sha256(state.models.cpu().numpy().tobytes()).hexdigest(),
+        "validation": None,
     }

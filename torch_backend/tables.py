@@ -7,7 +7,8 @@ from typing import Any
 
 import attrs
 
-from torch_backend.calibrate import Detection, Setting, detection, sigma
+from torch_backend.calibrate import Detection, detection, sigma
+from torch_backend.config.build import calibration_setting
 from torch_backend.config.experiment import Experiment
 from torch_backend.results import Results
 from valid_ref.scenario.document import structure
@@ -86,11 +87,4 @@ def detection_of(results: Results) -> Detection | None:
     calibrations = [s for s in results.summaries if s["purpose"] == "calibrate"]
     if not part.gammas or not any(s["statistics"] for s in calibrations):
         return None
-    setting = Setting(
-        experiment.rounds,
-        results.header["agents"],
-        experiment.precision.fraction_bits,
-        part.bits,
-        part.factor,
-    )
-    return detection(setting, part.gammas, results.summaries)
+    return detection(calibration_setting(experiment), part.gammas, results.summaries)

@@ -20,9 +20,9 @@ SETTING = Setting(rounds=4, agents=3, fraction_bits=28, bits=30, factor=1.1)
 TOTAL = sum(exponential_weights(4, 0.5, 30))
 
 
-def statistic(length: int, gamma: float = 0.5) -> Statistic:
+def statistic(length: int) -> Statistic:
     """A run in which one agent has ghat = (length) and lhat = length, the others zero."""
-    return Statistic(gamma, TOTAL, length**2, length**2)
+    return Statistic("gamma=0.5", TOTAL, length**2, length**2)
 
 
 def summary(length: int | None, *, attack: str = "none", purpose: str = "measure") -> Any:
@@ -33,7 +33,7 @@ def summary(length: int | None, *, attack: str = "none", purpose: str = "measure
         "attack": {"label": attack} if attack == "none" else {"label": attack, "sigma": 0.1},
         "outcome": "diverged" if length is None else "finished",
         "statistics": [
-            {"gamma": s.gamma, "total": s.total, "optimality": s.optimality,
+            {"check": s.check, "total": s.total, "optimality": s.optimality,
              "heterogeneity": s.heterogeneity} for s in found
         ],
     }  # fmt: skip

@@ -23,7 +23,8 @@ def run(
     experiment: Annotated[str, typer.Argument(help="A preset (valid-torch list) or a TOML file.")],
     quick: Annotated[bool, typer.Option("--quick", help="The small variant: minutes.")] = False,
     data: Annotated[
-        Path | None, typer.Option(help="The directory of the MNIST files (else VALID_MNIST, cache).")
+        Path | None,
+        typer.Option(help="The directory of the MNIST files (else VALID_MNIST, cache)."),
     ] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, mps")] = "cpu",
     output: Annotated[
@@ -32,6 +33,9 @@ def run(
     changes: Annotated[
         list[str] | None, typer.Option("--set", help="Change an option: rounds=50, steps.initial=3")
     ] = None,
+    record: Annotated[
+        bool, typer.Option("--record", help="Validate, and record every run of VALID as a zip.")
+    ] = False,
     jobs: Annotated[int, typer.Option(min=1, help="How many jobs run at once.")] = 1,
     threads: Annotated[int, typer.Option(min=1, help="Threads of each job.")] = 1,
     checkpoint_every: Annotated[
@@ -50,9 +54,10 @@ def run(
     from torch_backend.config.jobs import jobs as jobs_of
     from torch_backend.config.load import load
     from torch_backend.experiments import run_experiment
-    from torch_backend.runner import Options, StoppedError
+    from torch_backend.process import Options, StoppedError
 
-    chosen = load(experiment, quick=quick, changes=changes or ())
+    wanted = [*(changes or ()), *(["validate=true"] if record else [])]
+    chosen = load(experiment, quick=quick, changes=wanted)
     name = Path(experiment).stem + ("-quick" if quick else "")
     directory = Path("runs") / name if output is None else output
     names = [job.name for job in jobs_of(chosen)]
@@ -62,7 +67,7 @@ def run(
     try:
         with stopping() as stop, progress(counter, hidden=quiet) as watch:
             found = run_experiment(
-                chosen, directory, Options(device, threads, checkpoint_every),
+                chosen, directory, Options(device, threads, record, checkpoint_every),
                 data=data, processes=jobs, watch=watch, stop=stop.is_set,
             )  # fmt: skip
     except StoppedError:

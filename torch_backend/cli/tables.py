@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 Form = Literal["rich", "csv", "markdown"]
 Lines = Sequence[Sequence[str]]
 
+NAMES = {"valid": "VALID", "ubar": "UBAR", "bridge-m": "BRIDGE-M"}
+
 
 def print_tables(results: "Results", console: Console, form: Form = "rich") -> None:
     """Final accuracies; alarm counts where something was calibrated."""
@@ -43,22 +45,16 @@ def print_tables(results: "Results", console: Console, form: Form = "rich") -> N
 
 def accuracy_lines(found: Sequence["Cell"]) -> Lines:
     """Mean, deviation, least and greatest over runs; the averaged model; runs and diverged."""
-    heading = (
-        "rule", "attack", "mean", "deviation", "least to greatest", "averaged model", "runs",
-        "diverged",
-    )  # fmt: skip
+    heading = "rule", "attack", "mean", "deviation", "from", "to", "averaged", "runs"
     return [
         heading,
         *(
             (
-                cell.rule,
-                cell.attack,
-                _number(cell.accuracy),
-                _number(cell.deviation),
-                f"{_number(cell.lowest)} to {_number(cell.highest)}",
+                shown(cell.rule),
+                shown(cell.attack),
+                *map(_number, (cell.accuracy, cell.deviation, cell.lowest, cell.highest)),
                 _number(cell.averaged),
-                str(cell.runs),
-                str(cell.diverged),
+                f"{cell.runs} ({cell.diverged} diverged)" if cell.diverged else str(cell.runs),
             )
             for cell in found
         ),
@@ -78,7 +74,7 @@ def alarm_lines(measured: "Detection") -> Lines:
 
     return [
         ("attack", *(f"gamma {gamma:g}" for gamma in gammas)),
-        *((attack, *(cell(attack, gamma) for gamma in gammas)) for attack in attacks),
+        *((shown(attack), *(cell(attack, gamma) for gamma in gammas)) for attack in attacks),
     ]
 
 
@@ -126,6 +122,12 @@ def _print(title: str, lines: Lines, console: Console, form: Form) -> None:
     for row in rows:
         shown.add_row(*row)
     console.print(shown)
+
+
+def shown(label: str) -> str:
+    """A rule or an attack as a reader knows it: "gaussian+sigma=0.1" is "gaussian sigma=0.1"."""
+    kind, *options = label.split("+")
+    return " ".join((NAMES.get(kind, kind), *options))
 
 
 def _number(value: float) -> str:

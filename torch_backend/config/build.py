@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from torch_backend.calibrate import weighting_name
+from torch_backend.calibrate import Setting, weighting_name
 from torch_backend.config.experiment import Experiment
 from torch_backend.config.jobs import Job
 from torch_backend.config.parts import ConstantMixing, Digits, GivenStart, NoAttack, ZeroStart
@@ -19,7 +19,6 @@ from torch_backend.data.mnist import load_mnist
 from torch_backend.errors import ConfigError
 from torch_backend.models.model import Model
 from torch_backend.program import Program
-from torch_backend.rules import Plain
 from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import parse_family
 from valid_ref.guarantees.bounds import configured_bounds
@@ -125,27 +124,45 @@ def build_parameters(
     return ValidParameters(graph, lattice, start, field, bounds, weightings)
 
 
-def measuring_weightings(experiment: Experiment, agents: int) -> tuple[Weighting, ...]:
+def calibration_setting(experiment: Experiment) -> Setting:
+    """What the statistics of an experiment are measured with.
+
+    Implements: EX-10.
+    """
+    return Setting(
+        experiment.rounds,
+        build_graph(experiment).agents,
+        experiment.precision.fraction_bits,
+        experiment.detection.bits,
+        experiment.detection.factor,
+    )
+
+
+def measuring_weightings(experiment: Experiment) -> tuple[Weighting, ...]:
     """One weighting per gamma, with thresholds that nothing reaches.
 
     Implements: EX-10.
     """
-    part = experiment.detection
+    setting = calibration_setting(experiment)
     return tuple(
         make_weighting(
             weighting_name(gamma),
-            exponential_weights(experiment.rounds, gamma, part.bits),
-            agents,
-            experiment.precision.fraction_bits,
+            exponential_weights(setting.rounds, gamma, setting.bits),
+            setting.agents,
+            setting.fraction_bits,
             optimality=NO_THRESHOLD,
             heterogeneity=NO_THRESHOLD,
         )
-        for gamma in part.gammas
+        for gamma in experiment.detection.gammas
     )
 
 
 def build_program(
-    experiment: Experiment, job: Job, dataset: Dataset, device: torch.device
+    experiment: Experiment,
+    job: Job,
+    dataset: Dataset,
+    device: torch.device,
+    weightings: tuple[Weighting, ...] = (),
 ) -> Program:
     """The program of a job; the same seed gives the same data, batches and start to every rule.
 
@@ -155,8 +172,6 @@ def build_program(
     split = experiment.partition.split(dataset, graph.agents, job.seed)
     model = experiment.model.build(dataset.features, dataset.classes)
     images = len(dataset.train_labels) // graph.agents
-    measured = isinstance(job.rule, Plain) and bool(experiment.detection.gammas)
-    weightings = measuring_weightings(experiment, graph.agents) if measured else ()
     return Program(
         build_parameters(experiment, model, images, job.seed, weightings),
         model,
@@ -168,5 +183,5 @@ def build_program(
         experiment.byzantine if job.attacked else (),
         job.seed,
         device,
-        estimate="sum" if measured else "none",
+        estimate="sum" if weightings else "none",
     )

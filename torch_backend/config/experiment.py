@@ -84,6 +84,17 @@ class Experiment:
         if attacked and not self.byzantine:
             raise ConfigError("an attack needs Byzantine agents", clause="EX-8")
 
+    def measures(self, rule: RulePart) -> bool:
+        """Whether runs of this rule have statistics: GlobalValidate is of VALID alone."""
+        return isinstance(rule, Plain) and bool(self.detection.gammas)
+
+    def validates(self, rule: RulePart) -> bool:
+        """Whether the validation phase is run on this rule.
+
+        Implements: EX-17.
+        """
+        return isinstance(rule, Plain) and self.validate
+
 
 def experiment_document(experiment: Experiment) -> dict[str, Any]:
     """The document of an experiment, with every default written out.

@@ -1,0 +1,75 @@
+"""What a process needs to run jobs: its device, its locks, and when it is asked to stop."""
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import attrs
+import torch
+
+from torch_backend.errors import BackendError
+from torch_backend.program import require_device
+
+Watch = Callable[[str, int], None]
+"""Told the name of a job and the round it has reached."""
+
+Stop = Callable[[], bool]
+"""Whether the run has been asked to stop."""
+
+
+class StoppedError(BackendError):
+    """A run that was asked to stop, and has stopped where it can go on."""
+
+    def __init__(self, message: str, *, clause: str = "EX-14") -> None:
+        super().__init__(message, clause=clause)
+
+
+@attrs.frozen
+class Options:
+    """What a run needs beside the experiment.
+
+    Device and threads can change the last bits of private gradients, and with `record` there are
+    more results: these are part of what a directory was made with. How often a checkpoint is
+    saved is not.
+    """
+
+    device: str = "cpu"
+    threads: int = 1
+    record: bool = False
+    checkpoint_every: int = 50
+
+
+def prepare_process(options: Options) -> torch.device:
+    """Fix what could make the same gradients come out differently, and find the device.
+
+    Implements: EX-11.
+    """
+    torch.set_num_threads(options.threads)
+    if options.device.startswith("cuda"):
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        torch.use_deterministic_algorithms(mode=True)
+    return require_device(options.device)
+
+
+@contextlib.contextmanager
+def locked(folder: Path, *, wait: bool) -> Iterator[bool]:
+    """Hold a folder alone; a process that dies lets go of it. Whether it could be had.
+
+    Implements: EX-14.
+    """
+    try:
+        import fcntl
+    except ImportError:  # no such locks on this system: runs must not overlap there
+        yield True
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(handle)
