@@ -1,0 +1,83 @@
+"""Whole runs: the attacks here and those of the reference say the same, word by word."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tests.torch_backend.runs import keys_of, learn, on_edge, program
+from torch_backend import attacks, engine
+from torch_backend.attacks import Attack
+from valid_ref.adversary import gossip, gradients, published
+from valid_ref.adversary.attack import Setting
+from valid_ref.adversary.learning import Gradient
+from valid_ref.execution import execute
+from valid_ref.graph_families import parse_family
+from valid_ref.lattice import FloatVector
+from valid_ref.protocols.learn import LearningMessage
+from valid_ref.protocols.valid import Private
+
+HONEST = {"gradient": Gradient.HONEST}
+PAIRS: dict[str, tuple[Attack, Any]] = {
+    "sign flip": (attacks.SignFlip(), published.SignFlip()),
+    "sign flip of the mean": (
+        attacks.SignFlip(of="mean", per_edge=True),
+        published.SignFlip(of=published.Flipped.MEAN, per_edge=True),
+    ),
+    "alie": (attacks.Alie(), published.Alie()),
+    "alie, per edge": (attacks.Alie(z=2.0, per_edge=True), published.Alie(z=2.0, per_edge=True)),
+    "ipm": (attacks.InnerProduct(), published.InnerProduct()),
+    "ipm, honest gradient": (
+        attacks.InnerProduct(gradient="honest"), published.InnerProduct(**HONEST)
+    ),
+    "mimic": (attacks.Mimic(victim=4), published.Mimic(victim=4)),
+    "dissensus": (attacks.Dissensus(), gossip.Dissensus()),
+    "dissensus of one": (attacks.Dissensus(victim=0), gossip.Dissensus(victim=0)),
+    "isolation": (attacks.Isolation(), gossip.Isolation()),
+    "spectral": (attacks.Spectral(), gossip.SpectralHeterogeneity()),
+    "equivocation": (attacks.Equivocation(), gossip.Equivocation()),
+    "gradient lie": (attacks.GradientLie(), gradients.ConsistentGradientLie()),
+    "inconsistent gradient": (
+        attacks.InconsistentGradient(units=7), gradients.InconsistentGradient(units=7)
+    ),
+}  # fmt: skip
+
+
+def source_of(run: engine.Program, agent: int) -> Callable[[int, FloatVector], FloatVector]:
+    def gradient(t: int, point: FloatVector) -> FloatVector:
+        batch = engine.Batches(run, t)([agent])
+        points = torch.from_numpy(point)[None].to(run.dtype)
+        return run.model.gradients(points, *batch)[1][0].double().numpy()
+
+    return gradient
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("graph", ["complete:5", "two-cliques:3"])
+def test_a_run_under_attack_is_that_of_the_reference(name: str, graph: str) -> None:
+    here, there = PAIRS[name]
+    byzantine = (1, 2)
+    run = program(parse_family(graph), attack=here, byzantine=byzantine, rounds=3)
+    _, said = learn(run)
+    # Attacks on the learning phase use nothing of the problem.
+    setting = Setting(run.parameters, None, frozenset(byzantine), 0.0, 0)  # type: ignore[arg-type]
+    keys = keys_of(run)
+    private = {v: Private(source_of(run, v), keys[v]) for v in range(run.graph.agents)}
+    execution = execute(
+        run.parameters,
+        private,
+        byzantine=frozenset(byzantine),
+        adversary=there.build(setting).adversary,
+    )
+    lies = 0
+    for spoken, expected in zip(said, execution.rounds, strict=False):
+        for sender, receiver in run.graph.directed_edges:
+            one, other = on_edge(spoken, sender, receiver), expected.on_edge(sender, receiver)
+            assert isinstance(one, LearningMessage)
+            assert isinstance(other, LearningMessage)
+            assert np.array_equal(one.model, other.model)
+            assert np.array_equal(one.scaled_gradient, other.scaled_gradient)
+        lies += len(expected.deviations)
+    assert lies
