@@ -81,15 +81,20 @@ def run_experiment(
         if not alone:
             raise ConfigError(f"another run is at work in {directory}", clause="EX-14")
         todo = jobs(experiment)
-        for purpose in ("calibrate", "measure"):
-            chosen = [job for job in todo if job.purpose == purpose]
-            if processes == 1:
-                for job in chosen:
-                    run_job(Work(directory, experiment, dataset, options), job, watch, stop)
-            elif chosen:
-                _Several(directory, experiment, data, options).run(chosen, processes, watch, stop)
+        # A run that is validated needs the thresholds of all calibration runs.
+        parts = _by_purpose(todo) if experiment.validate else [todo]
+        if processes == 1:
+            work = Work(directory, experiment, dataset, options)
+            for job in todo:
+                run_job(work, job, watch, stop)
+        else:
+            _Several(directory, experiment, data, options).run(parts, processes, watch, stop)
         results.gather(directory, [job.name for job in todo])
     return results.read_results(directory)
+
+
+def _by_purpose(todo: Sequence[Job]) -> list[Sequence[Job]]:
+    return [[job for job in todo if job.purpose == purpose] for purpose in ("calibrate", "measure")]
 
 
 @attrs.frozen
@@ -101,23 +106,25 @@ class _Several:
     data: Path | None
     options: Options
 
-    def run(self, chosen: Sequence[Job], processes: int, watch: Watch, stop: Stop) -> None:
-        """Hand out the jobs; stop everybody when one fails or when asked to."""
+    def run(self, parts: Sequence[Sequence[Job]], processes: int, watch: Watch, stop: Stop) -> None:
+        """Hand out the jobs, part after part; stop everybody when one fails or when asked to."""
         context = multiprocessing.get_context("spawn")
         tasks: Any = context.Queue()
         reports: Any = context.Queue()
         halt = context.Event()
-        for job in chosen:
-            tasks.put(job)
+        count = min(processes, max(map(len, parts)))
         workers = [
-            context.Process(target=_work, args=(self, tasks, reports, halt), daemon=False)
-            for _ in range(min(processes, len(chosen)))
+            context.Process(target=_work, args=(self, tasks, reports, halt)) for _ in range(count)
         ]
         for worker in workers:
-            tasks.put(None)
             worker.start()
         failures: list[ValidRefError] = []
+        waiting, left = [*parts, [None] * count], 0
         while any(worker.is_alive() for worker in workers) or not reports.empty():
+            while waiting and not left:
+                for task in waiting[0]:
+                    tasks.put(task)
+                left = sum(task is not None for task in waiting.pop(0))
             if stop() or any(worker.exitcode for worker in workers):
                 halt.set()
             with contextlib.suppress(queue.Empty):
@@ -125,6 +132,8 @@ class _Several:
                 if isinstance(report, ValidRefError):
                     failures.append(report)
                     halt.set()
+                elif report is None:
+                    left -= 1
                 else:
                     watch(*report)
         tasks.cancel_join_thread()
@@ -156,5 +165,6 @@ def _work(several: _Several, tasks: Any, reports: Any, halt: Any) -> None:
                 if job is None:
                     return
                 run_job(work, job, watch, stop)
+                reports.put(None)
     except ValidRefError as error:
         reports.put(error)

@@ -1,5 +1,6 @@
 """One job of an experiment: from where it was left to its summary."""
 
+import contextlib
 import hashlib
 import json
 import shutil
@@ -80,7 +81,8 @@ def _finished(work: Work, job: Job, folder: Path, watch: Watch, stop: Stop) -> d
     if validated:
         program = attrs.evolve(program, estimate="agents")
     first, writer = _left(program, work.experiment, folder, validated)
-    last = _learn(program, work, folder, first, writer, watch, stop)
+    with contextlib.nullcontext() if writer is None else contextlib.closing(writer):
+        last = _learn(program, work, folder, first, writer, watch, stop)
     found = _summary(program, job, last)
     found["final"] = None if found["lost"] else _last_row(work.directory, job.name)
     if writer is not None and not found["lost"]:
@@ -168,8 +170,6 @@ def _learn(
         if state.t % work.options.checkpoint_every == 0 and state.t < program.rounds:
             save()
         watch(folder.name, state.t)
-    if writer is not None:
-        writer.close()
     return state
 
 

@@ -2,6 +2,7 @@
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from torch_backend.calibrate import Detection, detection, sigma
 from torch_backend.config.build import calibration_setting
 from torch_backend.config.experiment import Experiment
 from torch_backend.results import Results
+from valid_ref.alarms import Alarm
 from valid_ref.scenario.document import structure
 
 
@@ -88,3 +90,41 @@ def detection_of(results: Results) -> Detection | None:
     if not part.gammas or not any(s["statistics"] for s in calibrations):
         return None
     return detection(calibration_setting(experiment), part.gammas, results.summaries)
+
+
+@attrs.frozen
+class Judged:
+    """How the validation phase ended the runs under one attack.
+
+    `valid` runs are those in which an honest agent ends valid; `reasons` counts for each check
+    the runs in which an honest agent alarms by it, hearsay (NEIGHBOUR_ALARM) apart.
+
+    Implements: EX-17.
+    """
+
+    attack: str
+    runs: int
+    valid: int
+    reasons: Mapping[str, int]
+
+
+def judged(results: Results) -> list[Judged]:
+    """What the validation phase said, by attack.
+
+    Implements: EX-17.
+    """
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for summary in results.summaries:
+        if summary["validation"] is not None:
+            groups.setdefault(summary["attack"]["label"], []).append(summary["validation"])
+    return [_judged(attack, group) for attack, group in groups.items()]
+
+
+def _judged(attack: str, group: Sequence[Mapping[str, Any]]) -> Judged:
+    reasons = Counter(
+        reason
+        for found in group
+        for reason in {alarm["reason"] for alarm in found["alarms"]} - {Alarm.NEIGHBOUR_ALARM.name}
+    )
+    valid = sum(found["valid"] > 0 for found in group)
+    return Judged(attack, len(group), valid, dict(sorted(reasons.items())))

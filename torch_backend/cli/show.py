@@ -8,7 +8,7 @@ import attrs
 import typer
 from rich.console import Console
 
-from torch_backend.cli.tables import Form, print_tables
+from torch_backend.cli.tables import print_tables, write_tables
 
 
 def plot(
@@ -27,14 +27,19 @@ def plot(
 
 def table(
     directory: Annotated[Path, typer.Argument(help="The results of valid-torch run.")],
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write accuracy.csv, detection.csv here.")
+    ] = None,
 ) -> None:
-    """Print final accuracies, alarm rates and thresholds."""
+    """Print final accuracies, alarm rates and verdicts; with -o also write them as CSV."""
     from torch_backend.results import read_results
 
-    form: Form = "csv" if as_csv else "markdown" if markdown else "rich"
-    print_tables(read_results(directory), Console(highlight=False), form)
+    found = read_results(directory)
+    print_tables(found, Console(highlight=False), markdown=markdown)
+    if output is not None:
+        for path in write_tables(found, output):
+            typer.echo(path)
 
 
 def list_parts() -> None:

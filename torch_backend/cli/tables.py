@@ -3,8 +3,9 @@
 import csv
 import io
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import attrs
 import typer
@@ -14,33 +15,46 @@ from rich.table import Table
 if TYPE_CHECKING:
     from torch_backend.calibrate import Detection
     from torch_backend.results import Results
-    from torch_backend.tables import Cell
+    from torch_backend.tables import Cell, Judged
 
-Form = Literal["rich", "csv", "markdown"]
 Lines = Sequence[Sequence[str]]
 
 NAMES = {"valid": "VALID", "ubar": "UBAR", "bridge-m": "BRIDGE-M"}
 
 
-def print_tables(results: "Results", console: Console, form: Form = "rich") -> None:
-    """Final accuracies; alarm counts where something was calibrated."""
-    from torch_backend.tables import cells, detection_of
+def print_tables(results: "Results", console: Console, *, markdown: bool = False) -> None:
+    """Final accuracies, and alarm counts and verdicts where there are any."""
+    from torch_backend.tables import cells, detection_of, judged
 
-    measured = detection_of(results)
-    if form == "csv":
-        typer.echo(accuracy_csv(cells(results)), nl=False)
-        if measured is not None:
-            typer.echo(detection_csv(measured), nl=False)
-        return
     missing = len(results.header["jobs"]) - len(results.summaries)
     if missing:
         typer.echo(f"{missing} of {len(results.header['jobs'])} jobs are not finished")
-    _print("final test accuracy of honest agents", accuracy_lines(cells(results)), console, form)
+    tables = {"final test accuracy of honest agents": accuracy_lines(cells(results))}
+    if (measured := detection_of(results)) is not None:
+        tables["runs with an alarm: optimality, heterogeneity"] = alarm_lines(measured)
+    if verdicts := judged(results):
+        tables["the validation phase"] = judged_lines(verdicts)
+    for title, lines in tables.items():
+        _print(title, lines, console, markdown=markdown)
     if measured is not None:
-        _print(
-            "runs with an alarm: optimality, heterogeneity", alarm_lines(measured), console, form
-        )
-        typer.echo(f"gamma_max = {measured.gamma_max} (the largest without a false alarm)")
+        typer.echo(f"gamma_max = {measured.gamma_max}: the largest without a false alarm")
+
+
+def write_tables(results: "Results", folder: Path) -> Iterator[Path]:
+    """The numbers of the tables as comma-separated values.
+
+    Implements: EX-15.
+    """
+    from torch_backend.results import replace_file
+    from torch_backend.tables import cells, detection_of
+
+    texts = {"accuracy.csv": accuracy_csv(cells(results))}
+    if (measured := detection_of(results)) is not None:
+        texts["detection.csv"] = detection_csv(measured)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        replace_file(folder / name, text)
+        yield folder / name
 
 
 def accuracy_lines(found: Sequence["Cell"]) -> Lines:
@@ -78,6 +92,22 @@ def alarm_lines(measured: "Detection") -> Lines:
     ]
 
 
+def judged_lines(found: Sequence["Judged"]) -> Lines:
+    """One line per attack: runs that end valid, and which checks alarm in how many runs."""
+    return [
+        ("attack", "runs", "valid", "runs with an alarm, by check"),
+        *(
+            (
+                shown(one.attack),
+                str(one.runs),
+                str(one.valid),
+                ", ".join(f"{reason} {count}" for reason, count in one.reasons.items()) or "none",
+            )
+            for one in found
+        ),
+    ]
+
+
 def accuracy_csv(found: Sequence["Cell"]) -> str:
     """All numbers of all cells."""
     names = [field.name for field in attrs.fields(type(found[0]))] if found else []
@@ -108,9 +138,9 @@ def _csv(lines: Lines) -> str:
     return buffer.getvalue()
 
 
-def _print(title: str, lines: Lines, console: Console, form: Form) -> None:
+def _print(title: str, lines: Lines, console: Console, *, markdown: bool) -> None:
     heading, *rows = lines
-    if form == "markdown":
+    if markdown:
         typer.echo(f"{title}\n\n| {' | '.join(heading)} |\n|{'---|' * len(heading)}")
         for row in rows:
             typer.echo(f"| {' | '.join(row)} |")
