@@ -1,5 +1,6 @@
 """The batches of every agent and round, and the images on a device."""
 
+import functools
 from typing import Literal
 
 import attrs
@@ -31,10 +32,21 @@ def batch_indices(split: Split, seed: int, agent: int, t: int, size: int) -> Ind
     first, last = (t - 1) * size, t * size
     pieces = []
     for epoch in range(first // len(part), (last - 1) // len(part) + 1):
-        order = generator(seed, Stream.BATCHES, agent, epoch).permutation(len(part))
+        order = epoch_order(seed, agent, epoch, len(part))
         start = epoch * len(part)
         pieces.append(part[order[max(first - start, 0) : last - start]])
     return np.concatenate(pieces)
+
+
+@functools.lru_cache(maxsize=512)
+def epoch_order(seed: int, agent: int, epoch: int, count: int) -> Indices:
+    """The order in which an agent goes through its `count` images in an epoch, read-only.
+
+    The rounds of an epoch ask for the same order, so that it is remembered.
+    """
+    order = generator(seed, Stream.BATCHES, agent, epoch).permutation(count).astype(np.int64)
+    order.setflags(write=False)
+    return order
 
 
 @attrs.frozen(eq=False)

@@ -2,6 +2,7 @@
 
 import gzip
 import struct
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -73,8 +74,12 @@ def test_compressed_files_are_known_by_their_content(tmp_path: Path) -> None:
 
 def test_a_bomb_is_unpacked_no_further_than_the_limit(tmp_path: Path) -> None:
     (tmp_path / "bomb").write_bytes(gzip.compress(bytes(10_000_000)))
+    tracemalloc.start()
     with pytest.raises(DataError, match="more than 1000 bytes"):
         read_content(tmp_path / "bomb", limit=1000)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1_000_000
     (tmp_path / "long").write_bytes(bytes(1001))
     with pytest.raises(DataError, match="more than 1000 bytes"):
         read_content(tmp_path / "long", limit=1000)
