@@ -8,7 +8,7 @@ import attrs
 import torch
 from torch import Tensor
 
-from torch_backend import lattice
+from torch_backend.accumulate import Weighted, add_all
 from torch_backend.attacks.attack import Edge
 from torch_backend.delivery import Said
 from torch_backend.planes import (
@@ -17,7 +17,6 @@ from torch_backend.planes import (
     from_words,
     planes_for,
     room_is_short,
-    squared_norms,
     to_words,
     totals,
 )
@@ -79,29 +78,36 @@ class Estimates:
         if not self.pending:
             return self
         sums, used = self.sums.clone(), self.used
-        lengths = [list(old) for old in self.lengths]
+        waiting: list[Weighted] = []
+        squares: list[list[int]] = []
         for said in self.pending:
-            weights = [w.weights[said.t - 1] for w in self.parameters.weightings]
-            digits = [self.planes.digits_of(weight) for weight in weights]
-            most = max((max(d) for d in digits), default=0)
+            digits = self._digits(said.t)
+            most = max((max(row) for row in digits), default=0)
             if room_is_short(used, most):
+                squares += add_all(self.parameters.lattice, waiting, sums, self._summed_rows)
+                waiting = []
                 carry_up(sums)
                 used = 1
             used += most
-            gradients = lattice.read_gradients(self.parameters.lattice, said.t, self._gammas(said))
-            norms = [math.isqrt(square) for square in squared_norms(gradients)]
-            if self.summed:
-                gradients = gradients[: self.own].sum(dim=0, keepdim=True)
-            limbs = self.planes.limbs_of(gradients)
-            for index, weight in enumerate(weights):
+            waiting.append(Weighted(said.t, self._gammas(said), digits))
+        squares += add_all(self.parameters.lattice, waiting, sums, self._summed_rows)
+        lengths = [list(old) for old in self.lengths]
+        for said, found in zip(self.pending, squares, strict=True):
+            norms = [math.isqrt(square) for square in found]
+            for index, weighting in enumerate(self.parameters.weightings):
                 for row, norm in enumerate(norms):
-                    lengths[index][row] += weight * norm
-                for i, digit in enumerate(digits[index]):
-                    for j, limb in enumerate(limbs):
-                        sums[index, i, j].add_(limb, alpha=digit)
+                    lengths[index][row] += weighting.weights[said.t - 1] * norm
         return attrs.evolve(
             self, sums=sums, lengths=tuple(map(tuple, lengths)), used=used, pending=()
         )
+
+    @property
+    def _summed_rows(self) -> int | None:
+        return self.own if self.summed else None
+
+    def _digits(self, t: int) -> list[tuple[int, ...]]:
+        weights = (weighting.weights[t - 1] for weighting in self.parameters.weightings)
+        return [self.planes.digits_of(weight) for weight in weights]
 
     def _gammas(self, said: Said) -> Tensor:
         """What the receivers of every transcript kept in a round, [rows, d]."""

@@ -6,12 +6,16 @@ the order of a sum nor the device matters.
 """
 
 import functools
+from types import ModuleType
 
 import attrs
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from torch_backend.errors import DeviceError
+from torch_backend.fast import loops, spread
 from valid_ref.graph import AgentGraph
 from valid_ref.lattice import WORD_LIMIT, LatticeParameters
 
@@ -22,6 +26,7 @@ DENSE_SHARE = 0.1
 """From this share of nonzero entries on an adjacency matrix is multiplied as a dense one."""
 
 Agents = tuple[int, ...]
+Integers = npt.NDArray[np.int64]
 
 
 def sums_in_float(parameters: LatticeParameters) -> bool:
@@ -55,6 +60,14 @@ def degrees(graph: AgentGraph, agents: Agents, device: torch.device) -> Tensor:
     return torch.tensor([[graph.degree(v)] for v in agents], dtype=torch.int64, device=device)
 
 
+@functools.lru_cache(maxsize=32)
+def _lists(graph: AgentGraph, agents: Agents) -> tuple[Integers, Integers, Integers]:
+    """Where the neighbours of each receiver begin, all of them in a row, and the degrees."""
+    held = np.array([graph.degree(v) for v in agents], dtype=np.int64)
+    senders = np.array([u for v in agents for u in graph.neighbours(v)], dtype=np.int64)
+    return np.concatenate([[0], held.cumsum()]).astype(np.int64), senders, held
+
+
 def neighbour_sums(
     parameters: LatticeParameters, graph: AgentGraph, agents: Agents, models: Tensor
 ) -> Tensor:
@@ -82,6 +95,14 @@ def mix(
     Implements: AR-4.
     """
     a = parameters.schedule.a(t)
+    fast = loops(own, said)
+    if fast is not None:
+        Y = torch.empty_like(own)
+        starts, senders, held = _lists(graph, agents)
+        scaled = (1 << parameters.precision.step_bits) - a * held
+        arrays, lists = (own.numpy(), said.numpy(), Y.numpy()), (starts, senders, scaled)
+        spread(own.shape[1], lambda begin, end: fast.mix(arrays, lists, a, begin, end))
+        return Y
     factors = (1 << parameters.precision.step_bits) - a * degrees(graph, agents, own.device)
     sums = neighbour_sums(parameters, graph, agents, said)
     return torch.mul(own, factors).add_(sums, alpha=a)
@@ -96,6 +117,12 @@ def evaluation_points(
     """
     precision = parameters.precision
     scale = 2.0 ** -(precision.fraction_bits + precision.step_bits)
+    fast = loops(Y)
+    if fast is not None and dtype is torch.float32:
+        points = torch.empty(Y.shape, dtype=dtype)
+        both = Y.numpy(), scale, points.numpy()
+        spread(Y.shape[1], lambda begin, end: fast.evaluation_points(*both, begin, end))
+        return points
     return Y.double().mul_(scale).to(dtype)
 
 
@@ -126,17 +153,45 @@ def step(parameters: LatticeParameters, t: int, Y: Tensor, gradients: Tensor) ->
         )
     A, bits = parameters.schedule.A(t), parameters.precision.step_bits
     beyond = -(-(parameters.gradient_limit + (1 << bits)) // A)  # AR-14: before the product
-    scaled = gradients.mul(2.0**parameters.precision.fraction_bits).round_()
-    limit = float(min(beyond, WORD_LIMIT))
+    scale, limit = 2.0**parameters.precision.fraction_bits, float(min(beyond, WORD_LIMIT))
+    fast = loops(Y, gradients)
+    if fast is not None:
+        limits = limit, parameters.model_limit, parameters.gradient_limit
+        return _compiled_step(fast, Y, gradients, (A, bits, scale), limits)
+    scaled = gradients.mul(scale).round_()
     lost = (scaled.abs().amax(dim=1).double() < limit).logical_not_()  # NaN is lost too
     if bool(lost.any()):
         scaled = torch.where(lost[:, None], 0.0, scaled)
     x = shift_half_even(torch.sub(Y, scaled.long(), alpha=A), bits)
     gamma = torch.sub(Y, x, alpha=1 << bits)
     lost |= outside(x, parameters.model_limit) | outside(gamma, parameters.gradient_limit)
+    return _silenced(x, gamma, lost)
+
+
+def _silenced(x: Tensor, gamma: Tensor, lost: Tensor) -> Step:
     if bool(lost.any()):
         x, gamma = x.masked_fill(lost[:, None], 0), gamma.masked_fill(lost[:, None], 0)
     return Step(x, gamma, lost)
+
+
+def _compiled_step(
+    fast: ModuleType,
+    Y: Tensor,
+    gradients: Tensor,
+    numbers: tuple[int, int, float],
+    limits: tuple[float, int, int],
+) -> Step:
+    """The same in one pass over memory."""
+    x, gamma = torch.empty_like(Y), torch.empty_like(Y)
+    arrays = Y.numpy(), gradients.numpy(), x.numpy(), gamma.numpy()
+
+    def work(begin: int, end: int) -> Integers:
+        lost = np.zeros(len(Y), dtype=np.int64)
+        fast.step((*arrays, lost), numbers, limits, begin, end)
+        return lost
+
+    parts = spread(Y.shape[1], work)
+    return _silenced(x, gamma, torch.from_numpy(np.any(np.stack(parts), axis=0)))
 
 
 def shift_half_even(numerator: Tensor, bits: int) -> Tensor:

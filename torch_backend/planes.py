@@ -36,11 +36,12 @@ class Planes:
         """A weight in digits, lowest first."""
         return tuple((weight >> (DIGIT * i)) & ((1 << DIGIT) - 1) for i in range(self.digits))
 
-    def limbs_of(self, gradients: Tensor) -> list[Tensor]:
-        """Gradients in limbs, lowest first; all but the last are in 0..2^24-1."""
-        mask = (1 << LIMB) - 1
-        low = [(gradients >> (LIMB * j)).bitwise_and_(mask) for j in range(self.limbs - 1)]
-        return [*low, gradients >> (LIMB * (self.limbs - 1))]
+
+def limbs_of(gradients: Tensor, limbs: int) -> list[Tensor]:
+    """Gradients in so many limbs, lowest first; all but the last are in 0..2^24-1."""
+    mask = (1 << LIMB) - 1
+    low = [(gradients >> (LIMB * j)).bitwise_and_(mask) for j in range(limbs - 1)]
+    return [*low, gradients >> (LIMB * (limbs - 1))]
 
 
 def planes_for(parameters: ValidParameters, summed: int = 1) -> Planes:
@@ -122,7 +123,8 @@ def to_words(values: list[list[int]], device: torch.device) -> Tensor:
     words = [
         [[value >> (DIGIT * i) & mask for i in range(WORDS)] for value in row] for row in values
     ]
-    return torch.tensor(words, dtype=torch.int64, device=device).reshape(len(values), -1, WORDS)
+    shape = (len(values), len(values[0]) if values else 0, WORDS)
+    return torch.tensor(words, dtype=torch.int64, device=device).reshape(shape)
 
 
 def from_words(words: Tensor) -> list[list[int]]:

@@ -1,6 +1,7 @@
 """The update on the device is that of the reference, entry by entry, at the ends and at ties."""
 
 from fractions import Fraction
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from torch_backend import lattice
+from torch_backend import fast, lattice
 from torch_backend.errors import DeviceError
 from valid_ref import lattice as plain
 from valid_ref.graph import AgentGraph
@@ -43,15 +44,22 @@ def matrix(draw: st.DrawFn, rows: int, d: int, limit: int) -> np.ndarray:
     return np.array(values, dtype=np.int64).reshape(rows, d)
 
 
+FORMS = pytest.mark.parametrize("pays_from", [0, 2**62], ids=["compiled", "tensors"])
+
+
+@FORMS
 @pytest.mark.checks("AR-4")
 @given(st.data())
-def test_mixing_is_exact_dense_sparse_and_in_integers(data: st.DataObject) -> None:
+def test_mixing_is_exact_in_every_form(pays_from: int, data: st.DataObject) -> None:
     graph, parameters = data.draw(settings())
     models = matrix(data.draw, graph.agents, parameters.dimension, parameters.model_limit)
     agents = tuple(range(graph.agents))[data.draw(st.integers(0, 1)) :]
     own = torch.from_numpy(models[list(agents)])
-    mixed = lattice.mix(parameters, 1, graph, agents, own, torch.from_numpy(models))
-    points = lattice.evaluation_points(parameters, mixed, torch.float64)
+    with mock.patch.object(fast, "PAYS_FROM", pays_from):
+        mixed = lattice.mix(parameters, 1, graph, agents, own, torch.from_numpy(models))
+        points = lattice.evaluation_points(parameters, mixed, torch.float64)
+        singles = lattice.evaluation_points(parameters, mixed)
+    assert torch.equal(singles, points.float())
     for row, agent in enumerate(agents):
         neighbours = [models[u] for u in graph.neighbours(agent)]
         Y = plain.mix(parameters, 1, models[agent], neighbours)
@@ -81,9 +89,12 @@ def awkward(parameters: LatticeParameters) -> st.SearchStrategy[float]:
     return near | st.floats(-10, 10) | st.floats(allow_nan=False, width=32) | wild
 
 
+@FORMS
 @pytest.mark.checks("AR-3", "AR-5", "AR-10", "AR-14")
 @given(st.data())
-def test_the_step_is_that_of_the_reference_and_silence_too(data: st.DataObject) -> None:
+def test_the_step_is_that_of_the_reference_and_silence_too(
+    pays_from: int, data: st.DataObject
+) -> None:
     _graph, parameters = data.draw(settings())
     d, k = parameters.dimension, parameters.precision.step_bits
     a, degree = parameters.schedule.a(1), parameters.max_degree
@@ -92,7 +103,8 @@ def test_the_step_is_that_of_the_reference_and_silence_too(data: st.DataObject) 
     dtype = data.draw(st.sampled_from([torch.float32, torch.float64]))
     numbers = data.draw(st.lists(awkward(parameters), min_size=3 * d, max_size=3 * d))
     gradients = torch.tensor(numbers, dtype=torch.float64).to(dtype).reshape(3, d)
-    taken = lattice.step(parameters, 1, torch.from_numpy(base), gradients)
+    with mock.patch.object(fast, "PAYS_FROM", pays_from):
+        taken = lattice.step(parameters, 1, torch.from_numpy(base), gradients)
     for row in range(3):
         with np.errstate(over="ignore", invalid="ignore"):
             try:

@@ -1,0 +1,134 @@
+"""Weighted sums beyond 64 bits are exact in every form, and carries are moved up in time."""
+
+import math
+from unittest import mock
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from torch_backend import fast
+from torch_backend.accumulate import Weighted, add_all
+from torch_backend.errors import ConfigError
+from torch_backend.planes import (
+    carry_up,
+    from_words,
+    planes_for,
+    room_is_short,
+    squared_norms,
+    to_words,
+    totals,
+)
+from valid_ref.graph_families import parse_family
+from valid_ref.hashing import PrimeField
+from valid_ref.lattice import LatticeParameters, default_limits
+from valid_ref.protocols.parameters import ValidParameters, Weighting
+from valid_ref.schedule import Precision, Schedule
+
+FORMS = pytest.mark.parametrize("pays_from", [0, 2**62], ids=["compiled", "tensors"])
+
+
+def a_lattice(k: int, steps: tuple[int, ...], d: int = 3) -> LatticeParameters:
+    return default_limits(d, Schedule(Precision(28, k), (1,) * len(steps), steps), 2)
+
+
+def some_parameters(lattice: LatticeParameters, weights: list[tuple[int, ...]]) -> ValidParameters:
+    weightings = tuple(Weighting(str(i), w, sum(w), 1, 1) for i, w in enumerate(weights))
+    start = np.zeros(lattice.dimension, dtype=np.int64)
+    return ValidParameters(parse_family("path:3"), lattice, start, PrimeField(), None, weightings)
+
+
+@FORMS
+@pytest.mark.checks("AR-8", "GV-2", "GV-9")
+@given(st.data())
+def test_sums_squares_and_carries_are_those_of_integers(
+    pays_from: int, data: st.DataObject
+) -> None:
+    T, d, rows = data.draw(st.integers(1, 4)), 3, 2
+    k = data.draw(st.sampled_from([0, 1, 12, 20]))
+    steps = data.draw(st.lists(st.integers(1, 2 ** (k + 1)), min_size=T, max_size=T))
+    lattice = a_lattice(k, tuple(steps))
+    weight = st.integers(1, 2**31) | st.integers(1, 2**75)
+    weights = [tuple(data.draw(st.lists(weight, min_size=T, max_size=T))) for _ in range(2)]
+    summed = data.draw(st.sampled_from([None, 1, 2]))
+    parameters = some_parameters(lattice, weights)
+    try:
+        planes = planes_for(parameters, summed or 1)
+    except ConfigError as error:
+        assert error.clause == "GV-9"
+        return
+    limit = lattice.gradient_limit - 1
+    entry = st.sampled_from([0, 1, -1, limit, -limit]) | st.integers(-limit, limit)
+    gammas = np.array(
+        data.draw(st.lists(entry, min_size=T * rows * d, max_size=T * rows * d)), dtype=np.int64
+    ).reshape(T, rows, d)
+    shape = (2, planes.digits, planes.limbs, rows if summed is None else 1, d)
+    sums = torch.zeros(shape, dtype=torch.int64)
+    squares, used = [], 0
+    for t in range(1, T + 1):
+        digits = [planes.digits_of(w[t - 1]) for w in weights]
+        most = max(map(max, digits))
+        if room_is_short(used, most) or data.draw(st.booleans()):
+            carry_up(sums)
+            used = 1
+        used += most
+        one = Weighted(t, torch.from_numpy(gammas[t - 1]), digits)
+        with mock.patch.object(fast, "PAYS_FROM", pays_from):
+            squares += add_all(lattice, [one], sums, summed)
+    read = [[[g // steps[t] for g in row] for row in gammas[t].tolist()] for t in range(T)]
+    assert squares == [[sum(g * g for g in row) for row in one] for one in read]
+    if summed is not None:
+        read = [[[sum(column) for column in zip(*one[:summed], strict=True)]] for one in read]
+    for index, w in enumerate(weights):
+        expected = [
+            [sum(w[t] * read[t][row][j] for t in range(T)) for j in range(d)]
+            for row in range(shape[3])
+        ]
+        assert totals(sums[index].numpy()) == expected
+
+
+@pytest.mark.checks("AR-12")
+@given(st.lists(st.integers(-(2**62), 2**62), min_size=1, max_size=6))
+def test_squares_are_exact(numbers: list[int]) -> None:
+    assert squared_norms(torch.tensor([numbers])) == [sum(n * n for n in numbers)]
+
+
+@pytest.mark.checks("GV-9")
+def test_planes_are_as_few_as_is_safe() -> None:
+    lattice = a_lattice(20, (2**20,) * 4)
+    assert planes_for(some_parameters(lattice, [(1,) * 4])).limbs == 1
+    assert planes_for(some_parameters(lattice, [(2**30,) * 4])).limbs == 2
+    assert planes_for(some_parameters(lattice, [(2**40,) * 4])).digits == 2
+    with pytest.raises(ConfigError, match="beyond 2"):
+        planes_for(some_parameters(a_lattice(0, (1,) * 4), [(1,) * 4]), 16)
+
+
+@given(st.lists(st.lists(st.integers(0, 2**310 - 1), min_size=2, max_size=2), max_size=3))
+def test_integers_are_sent_in_words(values: list[list[int]]) -> None:
+    assert from_words(to_words(values, torch.device("cpu"))) == values
+
+
+@pytest.mark.checks("GV-2")
+def test_threads_share_the_columns_without_a_difference() -> None:
+    lattice = a_lattice(20, (3, 5), 20_000)
+    generator = np.random.default_rng(1)
+    gammas = [torch.from_numpy(generator.integers(-(2**40), 2**40, (3, 20_000))) for _ in range(2)]
+    rounds = [Weighted(t, gammas[t - 1], [(7,), (2**30,)]) for t in (1, 2)]
+    found = []
+    before = torch.get_num_threads()
+    for threads in (1, 3):
+        for pays_from in (0, 2**62):
+            for summed in (None, 2):
+                sums = torch.zeros((2, 1, 2, 1 if summed else 3, 20_000), dtype=torch.int64)
+                torch.set_num_threads(threads)
+                with mock.patch.object(fast, "PAYS_FROM", pays_from):
+                    squares = add_all(lattice, rounds, sums, summed)
+                found.append((summed, squares, sums))
+    torch.set_num_threads(before)
+    for summed, squares, sums in found:
+        same = next(one for one in found if one[0] == summed)
+        assert squares == same[1]
+        assert torch.equal(sums, same[2])
+    assert math.isqrt(found[0][1][0][0]) > 0

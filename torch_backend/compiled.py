@@ -1,0 +1,160 @@
+"""Loops over the entries of all agents that the processor passes once, compiled by numba.
+
+Each does what the function of the same name in `torch_backend.lattice` or `estimates` does in
+several passes over memory; the integers are the same. Every loop works on the columns
+begin..end-1, so that threads can share the work.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+
+Compiled = TypeVar("Compiled", bound=Callable[..., Any])
+
+compiled = cast("Callable[[Compiled], Compiled]", numba.njit(cache=True, nogil=True))
+
+BLOCK = 512
+"""Columns that are worked on at a time: a block of all agents stays in the cache."""
+
+LIMB = 24
+"""Bits of a limb, as in `torch_backend.planes`."""
+
+
+@compiled
+def mix(arrays: Any, lists: Any, a: int, begin: int, end: int) -> None:
+    """Y = factor own + a times the sum of the senders' models, four senders at a time.
+
+    `arrays` are the own models, what everybody said, and Y; `lists` where the senders of each row
+    begin, all of them in a row, and the factors.
+    """
+    own, said, Y = arrays
+    starts, senders, factors = lists
+    total = np.empty(BLOCK, np.int64)
+    for left in range(begin, end, BLOCK):
+        width = min(BLOCK, end - left)
+        for row in range(own.shape[0]):
+            total[:width] = 0
+            place, stop = starts[row], starts[row + 1]
+            while place + 4 <= stop:
+                first = said[senders[place], left : left + width]
+                second = said[senders[place + 1], left : left + width]
+                third = said[senders[place + 2], left : left + width]
+                fourth = said[senders[place + 3], left : left + width]
+                for j in range(width):
+                    total[j] += (first[j] + second[j]) + (third[j] + fourth[j])
+                place += 4
+            while place < stop:
+                first = said[senders[place], left : left + width]
+                for j in range(width):
+                    total[j] += first[j]
+                place += 1
+            mine, into = own[row, left : left + width], Y[row, left : left + width]
+            factor = factors[row]
+            for j in range(width):
+                into[j] = factor * mine[j] + a * total[j]
+
+
+@compiled
+def evaluation_points(Y: Any, scale: float, points: Any, begin: int, end: int) -> None:
+    """Float32 of float64 of Y times a power of two."""
+    for row in range(Y.shape[0]):
+        mine, into = Y[row, begin:end], points[row, begin:end]
+        for j in range(end - begin):
+            into[j] = np.float32(np.float64(mine[j]) * scale)
+
+
+@compiled
+def step(arrays: Any, numbers: Any, limits: Any, begin: int, end: int) -> None:
+    """x = round((Y - A round(scale g)) / 2^bits) and Gamma = Y - 2^bits x; whether one is lost.
+
+    `arrays` are Y, the gradients, x, Gamma and what is lost; `numbers` A, the bits and the scale;
+    `limits` are those of the rounded gradient (a float), of models and of scaled gradients.
+    """
+    Y, gradients, models, gammas, lost = arrays
+    A, bits, scale = numbers
+    beyond, highest, steepest = limits
+    half = (1 << bits) >> 1
+    tie = 1 if bits > 0 else 0
+    for row in range(Y.shape[0]):
+        mine, slope = Y[row, begin:end], gradients[row, begin:end]
+        into, scaled = models[row, begin:end], gammas[row, begin:end]
+        bad = 0
+        for j in range(end - begin):
+            real = np.rint(np.float64(slope[j]) * scale)
+            inside = np.abs(real) < beyond
+            G = np.int64(real if inside else 0.0)
+            numerator = mine[j] - A * G
+            x = (numerator + (half - tie) + (tie & (numerator >> bits))) >> bits
+            gamma = mine[j] - (x << bits)
+            into[j] = x
+            scaled[j] = gamma
+            bad |= (not inside) | (np.abs(x) >= highest) | (np.abs(gamma) >= steepest)
+        lost[row] = bad
+
+
+@compiled
+def _read(gamma: Any, A: int, gradient: Any, squares: Any) -> None:
+    """floor(Gamma / A) of at most 512 entries, and their squares in parts that do not wrap.
+
+    The quotient in float64 is off by less than 1/2 while it is below 2^50, so that the floor is
+    off by at most one, which the remainder shows. Squares are summed in limbs of 25 bits and then
+    cut in halves of 32 bits.
+    """
+    low, cross, high = np.uint64(0), np.uint64(0), np.uint64(0)
+    for j in range(len(gamma)):
+        quotient = np.int64(np.floor(np.float64(gamma[j]) / np.float64(A)))
+        rest = gamma[j] - quotient * A
+        g = quotient + np.int64(rest >= A) - np.int64(rest < 0)
+        gradient[j] = g
+        size = np.uint64(np.abs(g))
+        below, above = size & np.uint64(0x1FFFFFF), size >> np.uint64(25)
+        low += below * below
+        cross += below * above
+        high += above * above
+    for place, part in enumerate((low, cross, high)):
+        squares[2 * place] += np.int64(part & np.uint64(0xFFFFFFFF))
+        squares[2 * place + 1] += np.int64(part >> np.uint64(32))
+
+
+@compiled
+def add_gradients(
+    gammas: Any, A: int, rows: int, total: Any, squares: Any, begin: int, end: int
+) -> None:
+    """Read the gradients off; the first `rows` go to `total`, the squares of all to `squares`."""
+    gradient = np.empty(BLOCK, np.int64)
+    for left in range(begin, end, BLOCK):
+        width = min(BLOCK, end - left)
+        into = total[left : left + width]
+        for row in range(gammas.shape[0]):
+            _read(gammas[row, left : left + width], A, gradient, squares[row])
+            if row < rows:
+                for j in range(width):
+                    into[j] += gradient[j]
+
+
+@compiled
+def add_weighted(
+    gammas: Any, A: int, digits: Any, sums: Any, squares: Any, begin: int, end: int
+) -> None:
+    """Read the gradients off and add every limb times every digit to its plane.
+
+    `digits` is [weightings, digits], `sums` [weightings, digits, limbs, rows, d].
+    """
+    gradient = np.empty(BLOCK, np.int64)
+    limbs = sums.shape[2]
+    mask = (1 << LIMB) - 1
+    for left in range(begin, end, BLOCK):
+        width = min(BLOCK, end - left)
+        for row in range(gammas.shape[0]):
+            _read(gammas[row, left : left + width], A, gradient, squares[row])
+            for weighting in range(digits.shape[0]):
+                for place in range(digits.shape[1]):
+                    digit = digits[weighting, place]
+                    for limb in range(limbs):
+                        into = sums[weighting, place, limb, row, left : left + width]
+                        shift = LIMB * limb
+                        cut = mask if limb < limbs - 1 else -1
+                        for j in range(width):
+                            into[j] += digit * ((gradient[j] >> shift) & cut)

@@ -1,0 +1,41 @@
+"""When compiled loops are used, and how threads share them; the integers are always the same."""
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import ModuleType
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+PAYS_FROM = 1 << 17
+"""From so many entries on the loading of compiled loops pays."""
+
+COLUMNS = 1 << 12
+"""A thread gets at least so many columns."""
+
+ResultT = TypeVar("ResultT")
+
+
+def loops(*tensors: Tensor) -> ModuleType | None:
+    """The compiled loops, if these tensors are contiguous on the host and numba is there."""
+    host = all(tensor.device.type == "cpu" and tensor.is_contiguous() for tensor in tensors)
+    if not host or max(tensor.numel() for tensor in tensors) < PAYS_FROM:
+        return None
+    name = f"{__package__}.compiled"
+    if name not in sys.modules and importlib.util.find_spec("numba") is None:
+        return None
+    return importlib.import_module(name)
+
+
+def spread(columns: int, work: Callable[[int, int], ResultT]) -> Sequence[ResultT]:
+    """work(begin, end) on parts of the columns, in as many threads as torch uses."""
+    threads = max(1, min(torch.get_num_threads(), columns // COLUMNS))
+    ends = [columns * part // threads for part in range(threads + 1)]
+    if threads == 1:
+        return [work(0, columns)]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, ends[:-1], ends[1:]))
