@@ -30,12 +30,12 @@ EVALUATED = 1 << 25
 
 @attrs.frozen
 class Ubar:
-    """mix x_i + (1 - mix) mean(N^r), and the gradient at x_i.
+    """mixing x_i + (1 - mixing) mean(N^r), and the gradient at x_i.
 
     N^s are the `count` nearest neighbours in Euclidean distance (of equals the lowest-numbered),
     N^r those of N^s whose loss on the receiver's batch is at most its own; where there are none,
     the `fallback` of N^s: the one of least loss, or the nearest. `count`: max1 =
-    max(1, floor(rho deg)), floor, ceil. The mixing is exact, `mix` being an integer over 2^k and
+    max(1, floor(rho deg)), floor, ceil. The sum is exact, `mixing` being an integer over 2^k and
     the mean a fraction rounded half to even; losses are float32 and a NaN among them is never
     good enough.
 
