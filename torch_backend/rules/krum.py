@@ -1,13 +1,11 @@
 """Krum's choice among models: distances in float64, decided by exact integers when close."""
 
-import itertools
-from collections.abc import Callable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Sequence
 
 from torch import Tensor
 
-from torch_backend.rules.exact import ascending, exact_squared_distance, squared_distance
-
-Pair = tuple[int, int]
+from torch_backend.rules.exact import DOUBTFUL, exact_squared_distance, squared_distance
 
 
 def krum_choice(rows: Sequence[Tensor], b: int) -> int:
@@ -21,29 +19,28 @@ def krum_order(rows: Sequence[Tensor], b: int, count: int) -> list[int]:
     Among m models the score is the sum of the squared distances to the max(1, m - b - 2) nearest
     others; the smallest wins, of equals the earliest.
     """
-    pairs = list(itertools.combinations(range(len(rows)), 2))
-    near = {(i, j): squared_distance(rows[i], rows[j]) for i, j in pairs}
-    exact: dict[Pair, int] = {}
 
-    def exactly(left: Sequence[int], i: int) -> int:
-        if not exact:
-            exact.update({(i, j): exact_squared_distance(rows[i], rows[j]) for i, j in pairs})
-        return int(_score(exact, left, i, b))
+    @functools.cache
+    def near(i: int, j: int) -> float:
+        return squared_distance(rows[i], rows[j])
 
+    @functools.cache
+    def exact(i: int, j: int) -> int:
+        return exact_squared_distance(rows[i], rows[j])
+
+    left = list(range(len(rows)))
     chosen: list[int] = []
     for _ in range(count):
-        left = [i for i in range(len(rows)) if i not in chosen]
-        scores = [_score(near, left, i, b) for i in left]
-        chosen.append(left[_least(scores, left, exactly)])
+        scores = {i: _score(near, left, i, b) for i in left}
+        bound = min(scores.values()) * (1 + DOUBTFUL)
+        closest = [i for i in left if scores[i] <= bound]
+        # Where floats cannot tell the best ones apart, integers do.
+        best = min(closest, key=lambda i: _score(exact, left, i, b)) if closest[1:] else closest[0]
+        chosen.append(best)
+        left.remove(best)
     return chosen
 
 
-def _least(
-    scores: Sequence[float], left: Sequence[int], exactly: Callable[[Sequence[int], int], int]
-) -> int:
-    return ascending(scores, lambda position: exactly(left, left[position]))[0]
-
-
-def _score(distances: Mapping[Pair, float], left: Sequence[int], i: int, b: int) -> float:
-    others = sorted(distances[min(i, j), max(i, j)] for j in left if j != i)
+def _score(distance: Callable[[int, int], float], left: Sequence[int], i: int, b: int) -> float:
+    others = sorted(distance(min(i, j), max(i, j)) for j in left if j != i)
     return sum(others[: max(1, len(left) - b - 2)])

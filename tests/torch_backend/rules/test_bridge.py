@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.torch_backend.rules.screened import parameters_of, received, screened_rows, situations
 from torch_backend.errors import ConfigError, ScreeningError
 from torch_backend.rules import BridgeBulyan, BridgeKrum, BridgeMedian, BridgeTrimmed, Plain
+from torch_backend.rules.krum import krum_choice
 from torch_backend.rules.neighbourhood import for_each_receiver
 from torch_backend.rules.rule import Received
 from valid_ref.graph import AgentGraph
@@ -100,6 +101,14 @@ def test_krum_is_its_definition(situation: Situation, b: int) -> None:
         (best,) = krum_by_definition(rows, b, 1)
         scale = 1 << parameters.precision.step_bits
         assert Y[position].tolist() == [scale * entry for entry in rows[best]]
+
+
+def test_krum_sees_a_difference_that_floats_do_not() -> None:
+    """Two far pairs, 2^76 + 9 and 2^76 + 4 apart: in float64 both are 2^76."""
+    corner = 2**50
+    rows = [[0, 0], [2**38, 3], [corner, 0], [corner + 2**38, 2]]
+    assert float(2**76 + 9) == float(2**76 + 4)
+    assert krum_choice([torch.tensor(row) for row in rows], 1) == 2
 
 
 @settings(max_examples=30)

@@ -80,6 +80,15 @@ def test_equal_distances_go_by_the_number_of_the_agent() -> None:
     assert middle(Ubar(rho=0.5), 0, (3, 1, -1, 1), losses) == 0.0
 
 
+@pytest.mark.checks("EX-9")
+def test_the_nearest_is_found_where_floats_see_a_tie() -> None:
+    graph = parse_family("complete:3")
+    parameters = parameters_of(graph, 2, Precision(4, 2))
+    seen = received([[0, 0], [2**38, 3], [2**38, 2]], agents=[0])
+    Y, _ = Ubar().mix(1, parameters, graph, seen, lambda _p, points: 0 * points[..., 0])
+    assert Y.tolist() == [[2**39, 4]]
+
+
 def test_a_loss_that_is_no_number_is_never_good_enough() -> None:
     bad = {0.0: math.nan, 1.0: math.nan, -1.5: 3.0, 2.0: 1.0, 8.0: 0.1}
     others = (8, 2, 1, -1.5)
