@@ -13,12 +13,12 @@ def evaluate(program: Program, state: State) -> Row:
 
     Implements: EX-5.
     """
-    honest = torch.tensor(program.honest, device=program.device)
+    honest = list(program.honest)
     scale = 2.0**-program.lattice.precision.fraction_bits
-    points = state.models.index_select(0, honest).double() * scale
+    points = state.models.cpu()[honest].double() * scale  # not every device has doubles
     average = points.mean(dim=0, keepdim=True)
     distance = (points - average).square().sum(dim=1).mean().sqrt()
-    right = _right(program, torch.cat([points, average]).to(program.dtype))
+    right = _right(program, torch.cat([points, average]).to(program.dtype).to(program.device))
     own, images = right[:-1], len(program.data.test_labels)
     return Row(
         state.t,
@@ -26,7 +26,7 @@ def evaluate(program: Program, state: State) -> Row:
         averaged=right[-1] / images,
         lowest=min(own) / images,
         highest=max(own) / images,
-        loss=float(state.losses.double().index_select(0, honest).mean()),
+        loss=float(state.losses.cpu().double()[honest].mean()),
         distance=float(distance),
     )
 

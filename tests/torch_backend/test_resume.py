@@ -2,8 +2,11 @@
 
 import json
 import math
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -44,6 +47,24 @@ def test_a_run_killed_at_random_moments_ends_with_the_same_bytes(tmp_path: Path)
 @pytest.mark.parametrize("seed", range(5))
 def test_a_run_killed_at_many_moments_ends_with_the_same_bytes(tmp_path: Path, seed: int) -> None:
     assert killing(tmp_path, seed, kills=40)["same"]
+
+
+@pytest.mark.deep
+@pytest.mark.checks("EX-14")
+@pytest.mark.parametrize("begun", [1, 3, 6, 8])
+def test_processes_whose_first_is_killed_end_by_themselves(
+    tmp_path: Path, tiny: str, whole: Path, begun: int
+) -> None:
+    """The next call waits for whoever still writes, and ends with the same bytes."""
+    program = "from torch_backend.cli import main; main()"
+    command = [sys.executable, "-c", program, "run", tiny, "-q", "--jobs", "2", "-o", "run"]
+    first = subprocess.Popen(command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)})
+    while first.poll() is None and len([*(tmp_path / "run").glob("jobs/*")]) < begun:
+        time.sleep(0.01)
+    first.kill()
+    assert first.wait() == -signal.SIGKILL
+    run_experiment(load(tiny), tmp_path / "run", Options())
+    assert contents(tmp_path / "run") == contents(whole)
 
 
 @pytest.fixture(scope="module")

@@ -21,8 +21,11 @@ def plot(
     from torch_backend.plot import plot as draw
     from torch_backend.results import read_results
 
-    for path in draw(read_results(directory), directory / "plots" if output is None else output):
+    written = draw(read_results(directory), directory / "plots" if output is None else output)
+    for path in written:
         typer.echo(path)
+    if not written:
+        typer.echo("this experiment asks for no figures; valid-torch table shows its results")
 
 
 def table(
