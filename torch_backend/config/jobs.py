@@ -55,11 +55,14 @@ def jobs(experiment: Experiment) -> tuple[Job, ...]:
 
 
 def label(part: Any) -> str:
-    """The kind of a part and its options that are not at their default: "gaussian+sigma=0.1"."""
+    """The kind of a part and its options that are not at their default: "gaussian+sigma=0.1".
+
+    The strength of noise is named in any case.
+    """
     chosen = [
         f"{field.name}={_word(getattr(part, field.name))}"
         for field in attrs.fields(type(part))
-        if getattr(part, field.name) != field.default
+        if getattr(part, field.name) != field.default or field.name == "sigma"
     ]
     return "+".join((part.kind, *chosen))
 

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from torch_backend.attacks import Gaussian
 from torch_backend.config.experiment import Experiment
 from torch_backend.config.jobs import jobs, label
 from torch_backend.config.load import load, presets
@@ -39,4 +40,5 @@ def test_calibration_is_of_the_plain_rule_with_seeds_of_its_own() -> None:
 
 def test_a_label_names_what_is_not_at_its_default() -> None:
     assert label(Ubar()) == "ubar"
+    assert label(Gaussian()) == "gaussian+sigma=0.01"
     assert label(Ubar(rho=0.5, count="floor")) == "ubar+rho=0.5+count=floor"
