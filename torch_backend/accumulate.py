@@ -16,7 +16,7 @@ from valid_ref.lattice import LatticeParameters
 QUOTIENT = 2**50
 """Below this a quotient in float64 is off by less than a half."""
 
-COLUMNS = 1 << 13
+COLUMNS = 1 << 11
 """Columns of all planes that stay in the cache while the rounds pass."""
 
 Squares = list[int]

@@ -23,37 +23,55 @@ LIMB = 24
 
 
 @compiled
-def mix(arrays: Any, lists: Any, a: int, begin: int, end: int) -> None:
-    """Y = factor own + a times the sum of the senders' models, four senders at a time.
+def _change(said: Any, left: int, base: Any, plus: Any, minus: Any, total: Any) -> None:
+    """base plus the models of some senders, minus those of others, on the columns from left on."""
+    width = len(total)
+    total[:] = base
+    even = len(plus) // 2 * 2
+    for place in range(0, even, 2):
+        first = said[plus[place], left : left + width]
+        second = said[plus[place + 1], left : left + width]
+        for j in range(width):
+            total[j] += first[j] + second[j]
+    for place in range(even, len(plus)):
+        first = said[plus[place], left : left + width]
+        for j in range(width):
+            total[j] += first[j]
+    for place in range(len(minus)):
+        first = said[minus[place], left : left + width]
+        for j in range(width):
+            total[j] -= first[j]
 
-    `arrays` are the own models, what everybody said, and Y; `lists` where the senders of each row
-    begin, all of them in a row, and the factors.
+
+@compiled
+def mix(arrays: Any, plan: Any, numbers: Any, begin: int, end: int) -> None:
+    """Y = factor own + a times the sum of the senders' models, and Y as points if there is room.
+
+    A sum is that of an earlier row, its base, with some senders added and some taken away.
+    `arrays` are own models, what everybody said, Y, and the points (or nothing); `plan` the bases,
+    the senders to add and to take away (where those of a row begin, and all of them), the factors;
+    `numbers` a and the scale of the points.
     """
-    own, said, Y = arrays
-    starts, senders, factors = lists
-    total = np.empty(BLOCK, np.int64)
+    own, said, Y, points = arrays
+    bases, added, add, removed, remove, factors = plan
+    a, scale = numbers
+    count = own.shape[0]
+    totals, zero = np.empty((count, BLOCK), np.int64), np.zeros(BLOCK, np.int64)
     for left in range(begin, end, BLOCK):
         width = min(BLOCK, end - left)
-        for row in range(own.shape[0]):
-            total[:width] = 0
-            place, stop = starts[row], starts[row + 1]
-            while place + 4 <= stop:
-                first = said[senders[place], left : left + width]
-                second = said[senders[place + 1], left : left + width]
-                third = said[senders[place + 2], left : left + width]
-                fourth = said[senders[place + 3], left : left + width]
-                for j in range(width):
-                    total[j] += (first[j] + second[j]) + (third[j] + fourth[j])
-                place += 4
-            while place < stop:
-                first = said[senders[place], left : left + width]
-                for j in range(width):
-                    total[j] += first[j]
-                place += 1
+        for row in range(count):
+            base = totals[bases[row], :width] if bases[row] >= 0 else zero[:width]
+            plus, minus = add[added[row] : added[row + 1]], remove[removed[row] : removed[row + 1]]
+            total = totals[row, :width]
+            _change(said, left, base, plus, minus, total)
             mine, into = own[row, left : left + width], Y[row, left : left + width]
             factor = factors[row]
             for j in range(width):
                 into[j] = factor * mine[j] + a * total[j]
+            if len(points):
+                point = points[row, left : left + width]
+                for j in range(width):
+                    point[j] = np.float32(np.float64(into[j]) * scale)
 
 
 @compiled
@@ -67,29 +85,30 @@ def evaluation_points(Y: Any, scale: float, points: Any, begin: int, end: int) -
 
 @compiled
 def step(arrays: Any, numbers: Any, limits: Any, begin: int, end: int) -> None:
-    """x = round((Y - A round(scale g)) / 2^bits) and Gamma = Y - 2^bits x; whether one is lost.
+    """x = round((Y - A round(scale g)) / 2^bits); then Y becomes Gamma = Y - 2^bits x.
 
-    `arrays` are Y, the gradients, x, Gamma and what is lost; `numbers` A, the bits and the scale;
+    `arrays` are Y, the gradients, x and what is lost; `numbers` A, the bits and the scale;
     `limits` are those of the rounded gradient (a float), of models and of scaled gradients.
     """
-    Y, gradients, models, gammas, lost = arrays
+    Y, gradients, models, lost = arrays
     A, bits, scale = numbers
     beyond, highest, steepest = limits
     half = (1 << bits) >> 1
     tie = 1 if bits > 0 else 0
     for row in range(Y.shape[0]):
         mine, slope = Y[row, begin:end], gradients[row, begin:end]
-        into, scaled = models[row, begin:end], gammas[row, begin:end]
+        into = models[row, begin:end]
         bad = 0
         for j in range(end - begin):
             real = np.rint(np.float64(slope[j]) * scale)
             inside = np.abs(real) < beyond
             G = np.int64(real if inside else 0.0)
-            numerator = mine[j] - A * G
+            base = mine[j]
+            numerator = base - A * G
             x = (numerator + (half - tie) + (tie & (numerator >> bits))) >> bits
-            gamma = mine[j] - (x << bits)
+            gamma = base - (x << bits)
             into[j] = x
-            scaled[j] = gamma
+            mine[j] = gamma
             bad |= (not inside) | (np.abs(x) >= highest) | (np.abs(gamma) >= steepest)
         lost[row] = bad
 
@@ -98,13 +117,14 @@ def step(arrays: Any, numbers: Any, limits: Any, begin: int, end: int) -> None:
 def _read(gamma: Any, A: int, gradient: Any, squares: Any) -> None:
     """floor(Gamma / A) of at most 512 entries, and their squares in parts that do not wrap.
 
-    The quotient in float64 is off by less than 1/2 while it is below 2^50, so that the floor is
-    off by at most one, which the remainder shows. Squares are summed in limbs of 25 bits and then
-    cut in halves of 32 bits.
+    The product with the reciprocal in float64 is off by less than 1/2 while the quotient is below
+    2^50, so that the floor is off by at most one, which the remainder shows. Squares are summed in
+    limbs of 25 bits and then cut in halves of 32 bits.
     """
+    inverse = 1.0 / np.float64(A)
     low, cross, high = np.uint64(0), np.uint64(0), np.uint64(0)
     for j in range(len(gamma)):
-        quotient = np.int64(np.floor(np.float64(gamma[j]) / np.float64(A)))
+        quotient = np.int64(np.floor(np.float64(gamma[j]) * inverse))
         rest = gamma[j] - quotient * A
         g = quotient + np.int64(rest >= A) - np.int64(rest < 0)
         gradient[j] = g
@@ -144,17 +164,34 @@ def add_weighted(
     """
     gradient = np.empty(BLOCK, np.int64)
     limbs = sums.shape[2]
-    mask = (1 << LIMB) - 1
     for left in range(begin, end, BLOCK):
         width = min(BLOCK, end - left)
         for row in range(gammas.shape[0]):
             _read(gammas[row, left : left + width], A, gradient, squares[row])
             for weighting in range(digits.shape[0]):
                 for place in range(digits.shape[1]):
-                    digit = digits[weighting, place]
+                    digit = digits[weighting, place] & 0x7FFFFFFF
                     for limb in range(limbs):
                         into = sums[weighting, place, limb, row, left : left + width]
                         shift = LIMB * limb
-                        cut = mask if limb < limbs - 1 else -1
-                        for j in range(width):
-                            into[j] += digit * ((gradient[j] >> shift) & cut)
+                        if limb < limbs - 1:
+                            for j in range(width):
+                                into[j] += digit * ((gradient[j] >> shift) & 0xFFFFFF)
+                        elif limb == 0:
+                            for j in range(width):
+                                into[j] += digit * gradient[j]
+                        else:  # a gradient has at most 50 bits, so that what is left has 32
+                            for j in range(width):
+                                into[j] += digit * np.int64(np.int32(gradient[j] >> shift))
+
+
+@compiled
+def narrow(models: Any, into: Any, begin: int, end: int) -> bool:
+    """Write the entries in 32 bits; whether all of them fit."""
+    fits = True
+    for row in range(models.shape[0]):
+        wide, short = models[row, begin:end], into[row, begin:end]
+        for j in range(end - begin):
+            short[j] = np.int32(wide[j])
+            fits &= np.int64(np.int32(wide[j])) == wide[j]
+    return fits

@@ -18,6 +18,7 @@ from torch_backend.delivery import Said, alarms_after, deliver
 from torch_backend.errors import ConfigError
 from torch_backend.estimates import Estimates, no_estimates
 from torch_backend.program import Program
+from torch_backend.rules.plain import Plain, mix
 from torch_backend.rules.rule import Losses, Received
 from valid_ref.alarms import Alarm, Alarms, Raised
 from valid_ref.protocols.learn import PHASE
@@ -81,11 +82,10 @@ def advance(program: Program, state: State) -> tuple[State, Said]:
     batches = Batches(program, t)
     own = program.shard.own(state.models)
     received = Received(program.agents, own, state.said, state.edges)
-    evaluate = batches.losses if program.rule.needs_losses else None
-    Y, E = program.rule.mix(t, program.lattice, program.graph, received, evaluate)
-    points = lattice.evaluation_points(program.lattice, E, program.dtype)
+    Y, points = _mixed(program, t, received, batches)
     losses, gradients = batches.gradients(points)
-    step = lattice.step(program.lattice, t, Y, gradients)
+    consume = program.attack is None
+    step = lattice.step(program.lattice, t, Y, gradients, consume=consume)
     models, lost = program.shard.gather(step.models), program.shard.gather(step.lost)
     silent = state.silent.union(torch.nonzero(lost).flatten().tolist())
     models, gammas = _without(models, silent), _silenced(program, step.gammas, silent)
@@ -105,6 +105,21 @@ def advance(program: Program, state: State) -> tuple[State, Said]:
     alarms = alarms_after(program.graph, said, state.alarms, newly)
     estimates = None if state.estimates is None else state.estimates.add(said)
     return State(t, kept, usable, edges, lying, silent, losses, alarms, estimates), said
+
+
+def _mixed(
+    program: Program, t: int, received: Received, batches: "Batches"
+) -> tuple[Tensor, Tensor]:
+    """Y, and the points at which the private gradients are taken.
+
+    Implements: AR-4.
+    """
+    if isinstance(program.rule, Plain):
+        points = torch.empty(received.own.shape, dtype=program.dtype, device=program.device)
+        return mix(program.lattice, t, program.graph, received, points), points
+    evaluate = batches.losses if program.rule.needs_losses else None
+    Y, E = program.rule.mix(t, program.lattice, program.graph, received, evaluate)
+    return Y, lattice.evaluation_points(program.lattice, E, program.dtype)
 
 
 def _silenced(program: Program, gammas: Tensor, silent: frozenset[int]) -> Tensor:

@@ -6,6 +6,8 @@ the order of a sum nor the device matters.
 """
 
 import functools
+import itertools
+from collections.abc import Iterable
 from types import ModuleType
 
 import attrs
@@ -24,6 +26,9 @@ EXACT_FLOAT = 2**53
 
 DENSE_SHARE = 0.1
 """From this share of nonzero entries on an adjacency matrix is multiplied as a dense one."""
+
+NEAREST = 64
+"""Among so many receivers before it a base is looked for."""
 
 Agents = tuple[int, ...]
 Integers = npt.NDArray[np.int64]
@@ -61,11 +66,33 @@ def degrees(graph: AgentGraph, agents: Agents, device: torch.device) -> Tensor:
 
 
 @functools.lru_cache(maxsize=32)
-def _lists(graph: AgentGraph, agents: Agents) -> tuple[Integers, Integers, Integers]:
-    """Where the neighbours of each receiver begin, all of them in a row, and the degrees."""
-    held = np.array([graph.degree(v) for v in agents], dtype=np.int64)
-    senders = np.array([u for v in agents for u in graph.neighbours(v)], dtype=np.int64)
-    return np.concatenate([[0], held.cumsum()]).astype(np.int64), senders, held
+def sum_plan(graph: AgentGraph, agents: Agents) -> tuple[Integers, ...]:
+    """How to sum over the neighbours of each receiver from the sum of an earlier one.
+
+    For every receiver a base among the `NEAREST` receivers before it (-1: none), the senders to
+    add and those to take away (where they begin, and all of them in a row), and its degree. In a
+    clique two sums differ by two senders, whatever its size.
+    """
+    bases: list[int] = []
+    changes: list[tuple[list[int], list[int]]] = []
+    sets = [frozenset(graph.neighbours(v)) for v in agents]
+    for row, wanted in enumerate(sets):
+        best = min(
+            range(max(0, row - NEAREST), row), default=-1, key=lambda q: len(wanted ^ sets[q])
+        )
+        if best < 0 or len(wanted ^ sets[best]) >= len(wanted):
+            best = -1
+        base = sets[best] if best >= 0 else frozenset()
+        bases.append(best)
+        changes.append((sorted(wanted - base), sorted(base - wanted)))
+
+    def array(numbers: Iterable[int]) -> Integers:
+        return np.array(list(numbers), dtype=np.int64)
+
+    lists = [[change[side] for change in changes] for side in (0, 1)]
+    ends = [array(itertools.accumulate(map(len, side), initial=0)) for side in lists]
+    flat = [array(itertools.chain.from_iterable(side)) for side in lists]
+    return array(bases), ends[0], flat[0], ends[1], flat[1], array(map(len, sets))
 
 
 def neighbour_sums(
@@ -87,10 +114,12 @@ def mix(
     agents: Agents,
     own: Tensor,
     said: Tensor,
+    points: Tensor | None = None,
 ) -> Tensor:
     """Y = 2^k x_v + a_t sum_u (x_u - x_v) for each of these receivers, exactly.
 
-    `own` [A, d] are their models, `said` [n, d] what everybody said to all.
+    `own` [A, d] are their models, `said` [n, d] what everybody said to all. Room for the points of
+    evaluation, [A, d], is filled on the way.
 
     Implements: AR-4.
     """
@@ -98,14 +127,28 @@ def mix(
     fast = loops(own, said)
     if fast is not None:
         Y = torch.empty_like(own)
-        starts, senders, held = _lists(graph, agents)
-        scaled = (1 << parameters.precision.step_bits) - a * held
-        arrays, lists = (own.numpy(), said.numpy(), Y.numpy()), (starts, senders, scaled)
-        spread(own.shape[1], lambda begin, end: fast.mix(arrays, lists, a, begin, end))
+        plan = sum_plan(graph, agents)
+        factors = (1 << parameters.precision.step_bits) - a * plan[-1]
+        room = np.empty((0, 0), dtype=np.float32)
+        if points is not None and points.dtype is torch.float32:
+            room = points.numpy()
+        arrays, lists = (own.numpy(), said.numpy(), Y.numpy(), room), (*plan[:-1], factors)
+        numbers = a, point_scale(parameters)
+        spread(own.shape[1], lambda begin, end: fast.mix(arrays, lists, numbers, begin, end))
+        if points is not None and not len(room):
+            points.copy_(evaluation_points(parameters, Y, points.dtype))
         return Y
-    factors = (1 << parameters.precision.step_bits) - a * degrees(graph, agents, own.device)
+    column = (1 << parameters.precision.step_bits) - a * degrees(graph, agents, own.device)
     sums = neighbour_sums(parameters, graph, agents, said)
-    return torch.mul(own, factors).add_(sums, alpha=a)
+    Y = torch.mul(own, column).add_(sums, alpha=a)
+    if points is not None:
+        points.copy_(evaluation_points(parameters, Y, points.dtype))
+    return Y
+
+
+def point_scale(parameters: LatticeParameters) -> float:
+    """2^-(f+k), the unit of Y."""
+    return 2.0 ** -(parameters.precision.fraction_bits + parameters.precision.step_bits)
 
 
 def evaluation_points(
@@ -115,8 +158,7 @@ def evaluation_points(
 
     Implements: AR-4.
     """
-    precision = parameters.precision
-    scale = 2.0 ** -(precision.fraction_bits + precision.step_bits)
+    scale = point_scale(parameters)
     fast = loops(Y)
     if fast is not None and dtype is torch.float32:
         points = torch.empty(Y.shape, dtype=dtype)
@@ -138,9 +180,12 @@ class Step:
     lost: Tensor
 
 
-def step(parameters: LatticeParameters, t: int, Y: Tensor, gradients: Tensor) -> Step:
+def step(
+    parameters: LatticeParameters, t: int, Y: Tensor, gradients: Tensor, *, consume: bool = False
+) -> Step:
     """The lattice form of the gradients, then x = round((Y - A_t G) / 2^k) and Gamma.
 
+    With `consume` the caller has no more use for Y, and its memory may become that of Gamma.
     Multiplying by 2^f is exact in float32 and float64 unless it overflows, which is out of range.
 
     Implements: AR-3, AR-5, AR-14.
@@ -157,7 +202,8 @@ def step(parameters: LatticeParameters, t: int, Y: Tensor, gradients: Tensor) ->
     fast = loops(Y, gradients)
     if fast is not None:
         limits = limit, parameters.model_limit, parameters.gradient_limit
-        return _compiled_step(fast, Y, gradients, (A, bits, scale), limits)
+        base = Y if consume else Y.clone()
+        return _compiled_step(fast, base, gradients, (A, bits, scale), limits)
     scaled = gradients.mul(scale).round_()
     lost = (scaled.abs().amax(dim=1).double() < limit).logical_not_()  # NaN is lost too
     if bool(lost.any()):
@@ -181,9 +227,9 @@ def _compiled_step(
     numbers: tuple[int, int, float],
     limits: tuple[float, int, int],
 ) -> Step:
-    """The same in one pass over memory."""
-    x, gamma = torch.empty_like(Y), torch.empty_like(Y)
-    arrays = Y.numpy(), gradients.numpy(), x.numpy(), gamma.numpy()
+    """The same in one pass over memory; Y becomes Gamma."""
+    x = torch.empty_like(Y)
+    arrays = Y.numpy(), gradients.numpy(), x.numpy()
 
     def work(begin: int, end: int) -> Integers:
         lost = np.zeros(len(Y), dtype=np.int64)
@@ -191,7 +237,7 @@ def _compiled_step(
         return lost
 
     parts = spread(Y.shape[1], work)
-    return _silenced(x, gamma, torch.from_numpy(np.any(np.stack(parts), axis=0)))
+    return _silenced(x, Y, torch.from_numpy(np.any(np.stack(parts), axis=0)))
 
 
 def shift_half_even(numerator: Tensor, bits: int) -> Tensor:

@@ -21,10 +21,12 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch import Tensor
 
 from torch_backend.attacks.attack import Edge
 from torch_backend.delivery import Pair, Said, find_problems
 from torch_backend.errors import BackendError
+from torch_backend.fast import loops, spread
 from torch_backend.program import Program
 from torch_backend.rules.plain import Plain, mix
 from torch_backend.rules.rule import Received
@@ -82,6 +84,18 @@ def _lines(path: Path) -> list[Line]:
         raise TranscriptError(f"{path} is damaged: {error}") from None
 
 
+def narrowed(models: Tensor) -> Tensor | None:
+    """The same numbers in 32 bits; None if one of them does not fit."""
+    fast = loops(models)
+    if fast is None:
+        short = models.to(torch.int32)
+        return short if torch.equal(short.to(torch.int64), models) else None
+    short = torch.empty(models.shape, dtype=torch.int32)
+    both = models.numpy(), short.numpy()
+    fits = spread(models.shape[1], lambda begin, end: bool(fast.narrow(*both, begin, end)))
+    return short if all(fits) else None
+
+
 class TranscriptWriter:
     """Appends rounds to the files of a directory.
 
@@ -107,10 +121,9 @@ class TranscriptWriter:
         models = said.models
         if self._program.byzantine:
             models = models.index_select(0, self._honest)
-        low, high = (int(end) for end in torch.aminmax(models))
-        narrow = low >= -(2**31) and high < 2**31
-        array = (models.to(torch.int32) if narrow else models).cpu().contiguous().numpy()
-        self._files[MODELS].write(array.astype(NARROW if narrow else WIDE, copy=False).data)
+        short = narrowed(models)
+        array = (models if short is None else short).cpu().contiguous().numpy()
+        self._files[MODELS].write(array.astype(WIDE if short is None else NARROW, copy=False).data)
         self._bytes += array.nbytes
         silent = {a for a, problem in said.problems.items() if problem is Alarm.MISSING_MESSAGE}
         place = {agent: row for row, agent in enumerate(said.agents)}
@@ -123,7 +136,7 @@ class TranscriptWriter:
             edge: None if pair is None else self._store(pair)
             for edge, pair in sorted(said.edges.items())
         }
-        width = 4 if narrow else 8
+        width = 8 if short is None else 4
         line = Line(said.t, self._bytes, width, self._rows, tuple(sorted(silent)), rows, edges)
         for name in (MODELS, SAID):
             self._files[name].flush()

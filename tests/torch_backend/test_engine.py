@@ -1,5 +1,7 @@
 """The batched program says what the machines of the reference say, word by word."""
 
+from unittest import mock
+
 import attrs
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from tests.torch_backend.runs import (
     reference,
     rude,
 )
-from torch_backend import engine
+from torch_backend import engine, fast
 from torch_backend.errors import (
     AttackError,
     ConfigError,
@@ -49,12 +51,22 @@ def a_program(attack: str, model: str = "softmax", **others: object) -> engine.P
     return program(graph, options=MODELS[model], attack=Scripted(script), byzantine=(2,), **others)
 
 
+FORMS = pytest.mark.parametrize("pays_from", [0, 2**62], ids=["compiled", "tensors"])
+
+
+@FORMS
 @pytest.mark.checks("AR-4", "AR-5", "LM-2", "LM-3", "LM-4", "EX-11")
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", [*MODELS, "float64"])
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_every_message_and_alarm_is_that_of_the_reference(attack: str, model: str) -> None:
-    run = a_program(attack, model, dense=attack != "none")
-    states, said = learn(run)
+def test_every_message_and_alarm_is_that_of_the_reference(
+    attack: str, model: str, pays_from: int
+) -> None:
+    dtype = torch.float64 if model == "float64" else torch.float32
+    run = a_program(
+        attack, "mlp" if model == "mlp" else "softmax", dense=attack != "none", dtype=dtype
+    )
+    with mock.patch.object(fast, "PAYS_FROM", pays_from):
+        states, said = learn(run)
     execution = reference(run, said)
     for spoken, expected in zip(said, execution.rounds, strict=False):
         assert expected.phase == PHASE

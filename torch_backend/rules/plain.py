@@ -11,17 +11,30 @@ from valid_ref.graph import AgentGraph
 from valid_ref.lattice import LatticeParameters
 
 
-def mix(parameters: LatticeParameters, t: int, graph: AgentGraph, received: Received) -> Tensor:
+def mix(
+    parameters: LatticeParameters,
+    t: int,
+    graph: AgentGraph,
+    received: Received,
+    points: Tensor | None = None,
+) -> Tensor:
     """Y = 2^k x_v + a_t sum_u (x_u - x_v) of the models that were received, edge by edge.
+
+    Room for the points of evaluation, [A, d], is filled on the way.
 
     Implements: LM-2, AR-4.
     """
-    Y = lattice.mix(parameters, t, graph, received.agents, received.own, received.said)
+    own, said = received.own, received.said
+    Y = lattice.mix(parameters, t, graph, received.agents, own, said, points)
     position = {agent: index for index, agent in enumerate(received.agents)}
-    for (sender, receiver), model in received.edges.items():
-        if receiver in position:
-            change = model - received.said[sender]
-            Y[position[receiver]].add_(change, alpha=parameters.schedule.a(t))
+    changed = [edge for edge in received.edges if edge[1] in position]
+    for sender, receiver in changed:
+        change = received.edges[sender, receiver] - said[sender]
+        Y[position[receiver]].add_(change, alpha=parameters.schedule.a(t))
+    if points is not None:
+        for row in {position[receiver] for _sender, receiver in changed}:
+            again = lattice.evaluation_points(parameters, Y[row : row + 1], points.dtype)
+            points[row : row + 1] = again
     return Y
 
 
