@@ -52,6 +52,13 @@ def test_a_longer_difference_is_drawn_in_to_the_radius(
     assert np.abs(found - expected).max() <= 0.5 + 1e-6
 
 
+def test_a_difference_barely_within_the_radius_is_not_stretched_to_it() -> None:
+    """Too close for the floats: the exact length decides."""
+    barely = torch.tensor([2**38])
+    assert clipped(barely, torch.tensor([0]), 2.0**38 + 20).tolist() == [2**38]
+    assert clipped(barely, torch.tensor([0]), 2.0**38 - 20).tolist() == [2**38 - 20]
+
+
 @pytest.mark.parametrize(("radius", "expected"), [(5.0, [3, 4]), (2.5, [2, 2]), (10.0, [3, 4])])
 def test_on_the_radius_nothing_is_clipped(radius: float, expected: list[int]) -> None:
     assert clipped(torch.tensor([3, 4]), torch.tensor([0, 0]), radius).tolist() == expected
