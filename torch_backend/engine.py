@@ -166,13 +166,28 @@ def _view(
 
 @attrs.frozen(eq=False)
 class Batches:
-    """The mini-batches of a round, and what the model makes of them."""
+    """The mini-batches of a round, and what the model makes of them.
+
+    Those of the whole shard are kept for the round once they were made.
+    """
 
     program: Program
     t: int
+    _whole: list[tuple[Tensor, Tensor]] = attrs.field(init=False, factory=list, repr=False)
 
     def __call__(self, positions: Sequence[int]) -> tuple[Tensor, Tensor]:
         """Images [C, K, F] and labels [C, K] of the agents at these positions of the shard."""
+        everybody = range(len(self.program.agents))
+        if self.program.chunk is not None and len(positions) < len(everybody):
+            return self._made(positions)
+        if not self._whole:
+            self._whole.append(self._made(everybody))
+        images, labels = self._whole[0]
+        if list(positions) == list(everybody):
+            return images, labels
+        return images[list(positions)], labels[list(positions)]
+
+    def _made(self, positions: Sequence[int]) -> tuple[Tensor, Tensor]:
         program = self.program
         agents = [program.agents[position] for position in positions]
         indices = [

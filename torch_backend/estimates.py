@@ -162,15 +162,14 @@ class Estimates:
         Implements: GV-2, GV-3.
         """
         done = self.flushed()
-        parts = [totals(plane.cpu().numpy()) for plane in done.sums]
-        return {
-            row: tuple(
-                entry
-                for part, lengths in zip(parts, done.lengths, strict=True)
-                for entry in (*part[i], lengths[i])
-            )
-            for i, row in enumerate(done.rows)
-        }
+        found: dict[Row, list[int]] = {row: [] for row in done.rows}
+        for plane, lengths in zip(done.sums, done.lengths, strict=True):
+            for entries, part, length in zip(
+                found.values(), totals(plane.cpu().numpy()), lengths, strict=True
+            ):
+                entries += part
+                entries.append(length)
+        return {row: tuple(entries) for row, entries in found.items()}
 
     def statistics(self) -> tuple[tuple[int, int], ...]:
         """|sum_u ghat_u|^2 and sum_u lhat_u^2 under every weighting, exactly.

@@ -88,14 +88,24 @@ def carry_up(sums: Tensor) -> None:
 
 
 def totals(planes: npt.NDArray[np.int64]) -> list[list[int]]:
-    """The integers of one weighting, [rows][d], from its planes [digits, limbs, rows, d]."""
+    """The integers of one weighting, [rows][d], from its planes [digits, limbs, rows, d].
+
+    In 64 bits where the planes themselves show that nothing can reach 2^62, else in integers.
+
+    Implements: GV-9.
+    """
     digits, limbs = planes.shape[:2]
-    total: npt.NDArray[Any] = planes[0, 0]
-    if digits > 1 or limbs > 1:
-        total = np.zeros(planes.shape[2:], dtype=object)
-        for i in range(digits):
-            for j in range(limbs):
-                total = total + (planes[i, j].astype(object) << (DIGIT * i + LIMB * j))
+    shifts = [[DIGIT * i + LIMB * j for j in range(limbs)] for i in range(digits)]
+    reach = sum(
+        max(abs(int(planes[i, j].min())), abs(int(planes[i, j].max()))) << shifts[i][j]
+        for i in range(digits)
+        for j in range(limbs)
+    )
+    words = planes if reach < WORD_LIMIT else planes.astype(object)
+    total: npt.NDArray[Any] = np.zeros(planes.shape[2:], dtype=words.dtype)
+    for i in range(digits):
+        for j in range(limbs):
+            total = total + (words[i, j] << shifts[i][j])
     rows: list[list[int]] = total.tolist()
     return rows
 

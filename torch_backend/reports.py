@@ -8,6 +8,7 @@ its scaled gradients are defined from them by the relation (AR-6). `derive=False
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from torch_backend.delivery import find_problems
@@ -17,7 +18,7 @@ from valid_ref import modular
 from valid_ref.hashing import combine_rounds, round_polynomials
 from valid_ref.modular import Residues
 
-AT_ONCE = 64 << 20
+AT_ONCE = 36 << 20
 """How many bytes of models are hashed in one call."""
 
 Keys = tuple[int, ...]
@@ -78,13 +79,19 @@ def _polynomials(
     return models, gammas
 
 
-def _blocks(transcripts: Transcripts) -> Iterator[tuple[int, np.ndarray]]:
-    """The models of honest agents of rounds t, t+1, .. in one array, and t."""
-    size = 8 * len(transcripts.program.honest) * transcripts.program.lattice.dimension
-    at_once = max(1, AT_ONCE // size)
+def _blocks(transcripts: Transcripts) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
+    """The models of honest agents of rounds t, t+1, .. in one array, and t.
+
+    The array is used again for the rounds that follow.
+    """
+    count, d = len(transcripts.program.honest), transcripts.program.lattice.dimension
+    at_once = max(1, min(AT_ONCE // (8 * count * d), transcripts.rounds))
+    room = np.empty((at_once, count, d), dtype=np.int64)
     for begin in range(1, transcripts.rounds + 1, at_once):
         rounds = range(begin, min(begin + at_once, transcripts.rounds + 1))
-        yield begin, np.concatenate([transcripts.models(t) for t in rounds], dtype=np.int64)
+        for place, t in enumerate(rounds):
+            room[place] = transcripts.models(t)
+        yield begin, room[: len(rounds)].reshape(-1, d)
 
 
 def _said(

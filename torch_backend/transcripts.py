@@ -191,7 +191,7 @@ def resume(directory: Path, program: Program, t: int) -> TranscriptWriter:
 
 @attrs.frozen(eq=False)
 class Transcripts:
-    """The transcripts of a run, mapped into memory and not read until they are asked for."""
+    """The transcripts of a run, read round by round as they are asked for."""
 
     program: Program
     lines: tuple[Line, ...]
@@ -205,15 +205,15 @@ class Transcripts:
     def models(self, t: int) -> npt.NDArray[Any]:
         """The models of the honest agents in round t, [H, d]; zero where an agent is silent."""
         line, shape = self.lines[t - 1], (len(self.program.honest), self.program.lattice.dimension)
-        size = shape[0] * shape[1] * line.width
-        kind = NARROW if line.width == 4 else WIDE
-        return np.memmap(self.directory / MODELS, kind, "r", line.bytes - size, shape)
+        kind, count = NARROW if line.width == 4 else WIDE, shape[0] * shape[1]
+        begin = line.bytes - count * line.width
+        return np.fromfile(self.directory / MODELS, kind, count, offset=begin).reshape(shape)
 
     def row(self, row: int) -> Pair:
         """Model and scaled gradient in a row of what Byzantine agents said."""
         d = self.program.lattice.dimension
-        both = np.memmap(self.directory / SAID, WIDE, "r", row * 16 * d, (2, d))
-        model, gamma = torch.from_numpy(np.array(both))
+        both = np.fromfile(self.directory / SAID, WIDE, 2 * d, offset=row * 16 * d)
+        model, gamma = torch.from_numpy(both.astype(np.int64).reshape(2, d))
         return model, gamma
 
     def said(self) -> Iterator[Said]:
