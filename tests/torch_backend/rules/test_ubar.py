@@ -89,6 +89,16 @@ def test_the_nearest_is_found_where_floats_see_a_tie() -> None:
     assert Y.tolist() == [[2**39, 4]]
 
 
+@pytest.mark.parametrize("agents", [(0, 1), (1, 0)])
+def test_what_one_receiver_was_told_says_nothing_about_another(agents: tuple[int, int]) -> None:
+    graph = parse_family("complete:3")
+    parameters = parameters_of(graph, 1, Precision(4, 2))
+    seen = received([[0], [100], [50]], agents=agents, edges={(1, 0): [2]})
+    Y, _ = Ubar().mix(1, parameters, graph, seen, lambda _p, points: 0 * points[..., 0])
+    found = dict(zip(agents, Y[:, 0].tolist(), strict=True))
+    assert found == {0: 2 * 0 + 2 * 2, 1: 2 * 100 + 2 * 50}
+
+
 def test_a_loss_that_is_no_number_is_never_good_enough() -> None:
     bad = {0.0: math.nan, 1.0: math.nan, -1.5: 3.0, 2.0: 1.0, 8.0: 0.1}
     others = (8, 2, 1, -1.5)
