@@ -49,7 +49,7 @@ class Setting:
 
 def weighting_name(gamma: float) -> str:
     """The name of the check with this gamma."""
-    return f"gamma={gamma:g}"
+    return f"gamma={gamma}"
 
 
 def calibrated(setting: Setting, gamma: float, honest: Sequence[Statistic]) -> Weighting:

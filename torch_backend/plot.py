@@ -171,7 +171,7 @@ def _alarm_bars(panel: Axes, measured: Detection, sigmas: Sequence[float]) -> No
         at = {rate.sigma: rate for rate in measured.rates if rate.gamma == gamma}
         places = [p for p, s in enumerate(sigmas) if s in at and at[s].runs + at[s].diverged]
         rates = [at[sigmas[place]] for place in places]
-        grey = 0.85 - 0.6 * index / max(1, len(measured.weightings) - 1)
+        grey = 0.9 - 0.45 * index / max(1, len(measured.weightings) - 1)
         bars = panel.bar(
             [place - 0.4 + (index + 0.5) * width for place in places],
             [_share(rate) for rate in rates],

@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import json
+import math
 import shutil
 import time
 from pathlib import Path
@@ -95,7 +96,9 @@ def _finished(work: Work, job: Job, folder: Path, watch: Watch, stop: Stop) -> d
 
 
 def _last_row(directory: Path, name: str) -> dict[str, Any]:
-    return attrs.asdict(read_rows(directory, name)[-1])
+    """The last line of a curve; what is not a number is null, as JSON has it."""
+    found = attrs.asdict(read_rows(directory, name)[-1])
+    return {key: value if math.isfinite(value) else None for key, value in found.items()}
 
 
 def _weightings(work: Work, job: Job) -> tuple[Weighting, ...]:

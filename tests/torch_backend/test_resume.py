@@ -191,3 +191,17 @@ def test_a_job_that_diverges_is_reported_and_the_others_go_on(tmp_path: Path, ti
     assert (cell.runs, cell.diverged) == (1, 1)
     assert math.isnan(cell.accuracy)
     assert detection_of(found) is None
+
+
+@pytest.mark.checks("EX-10", "EX-17")
+def test_noise_that_fits_its_gradients_is_seen_by_the_calibrated_checks(
+    tmp_path: Path, tiny: str
+) -> None:
+    changes = ['attacks=[{kind="gaussian", sigma=1}]', 'rules=[{kind="valid"}]']
+    found = run_experiment(load(tiny, changes=changes), tmp_path / "run", Options())
+    [loud] = judged(found)
+    assert (loud.runs, loud.valid) == (1, 0)
+    assert set(loud.reasons) <= {"TOO_HETEROGENEOUS", "NOT_OPTIMAL"}
+    measured = detection_of(found)
+    assert measured is not None
+    assert [rate.heterogeneity for rate in measured.rates] == [1, 1]

@@ -34,7 +34,10 @@ def run(
         list[str] | None, typer.Option("--set", help="Change an option: rounds=50, steps.initial=3")
     ] = None,
     record: Annotated[
-        bool, typer.Option("--record", help="Validate, and record every run of VALID as a zip.")
+        bool,
+        typer.Option(
+            "--record", help="Validate and record every run of VALID for valid-ref check (large)."
+        ),
     ] = False,
     jobs: Annotated[int, typer.Option(min=1, help="How many jobs run at once.")] = 1,
     threads: Annotated[int, typer.Option(min=1, help="Threads of each job.")] = 1,
@@ -61,9 +64,12 @@ def run(
     name = Path(experiment).stem + ("-quick" if quick else "")
     directory = Path("runs") / name if output is None else output
     names = [job.name for job in jobs_of(chosen)]
-    counter = Counter(len(names), chosen.rounds, _done(directory, names))
+    done = _done(directory, names)
+    counter = Counter(len(names), chosen.rounds, done)
     if not quiet:
         typer.echo(f"{chosen.about}\n{len(names)} jobs of {chosen.rounds} rounds in {directory}")
+        if done:
+            typer.echo(f"{len(done)} of them are finished already")
     try:
         with stopping() as stop, progress(counter, hidden=quiet) as watch:
             found = run_experiment(
