@@ -26,19 +26,25 @@ LIMB = 24
 def _change(said: Any, left: int, base: Any, plus: Any, minus: Any, total: Any) -> None:
     """base plus the models of some senders, minus those of others, on the columns from left on."""
     width = len(total)
-    total[:] = base
-    even = len(plus) // 2 * 2
-    for place in range(0, even, 2):
-        first = said[plus[place], left : left + width]
-        second = said[plus[place + 1], left : left + width]
+    both = min(len(plus), len(minus))
+    if both == 0:
+        total[:] = base
+    for place in range(both):
+        first, second = said[plus[place], left:], said[minus[place], left:]
+        before = base if place == 0 else total
+        for j in range(width):
+            total[j] = before[j] + first[j] - second[j]
+    even = both + (len(plus) - both) // 2 * 2
+    for place in range(both, even, 2):
+        first, second = said[plus[place], left:], said[plus[place + 1], left:]
         for j in range(width):
             total[j] += first[j] + second[j]
     for place in range(even, len(plus)):
-        first = said[plus[place], left : left + width]
+        first = said[plus[place], left:]
         for j in range(width):
             total[j] += first[j]
-    for place in range(len(minus)):
-        first = said[minus[place], left : left + width]
+    for place in range(both, len(minus)):
+        first = said[minus[place], left:]
         for j in range(width):
             total[j] -= first[j]
 

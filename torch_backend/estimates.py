@@ -167,7 +167,7 @@ class Estimates:
             for entries, part, length in zip(
                 found.values(), totals(plane.cpu().numpy()), lengths, strict=True
             ):
-                entries += part
+                entries.extend(part)
                 entries.append(length)
         return {row: tuple(entries) for row, entries in found.items()}
 
