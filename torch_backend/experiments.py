@@ -81,15 +81,17 @@ def run_experiment(
         if not alone:
             raise ConfigError(f"another run is at work in {directory}", clause="EX-14")
         todo = jobs(experiment)
+        names = [job.name for job in todo]
         # A run that is validated needs the thresholds of all calibration runs.
         parts = _by_purpose(todo) if experiment.validate else [todo]
         if processes == 1:
             work = Work(directory, experiment, dataset, options)
             for job in todo:
                 run_job(work, job, watch, stop)
+                results.gather(directory, names)
         else:
             _Several(directory, experiment, data, options).run(parts, processes, watch, stop)
-        results.gather(directory, [job.name for job in todo])
+        results.gather(directory, names)
     return results.read_results(directory)
 
 
@@ -134,6 +136,7 @@ class _Several:
                     halt.set()
                 elif report is None:
                     left -= 1
+                    results.gather(self.directory, [job.name for job in jobs(self.experiment)])
                 else:
                     watch(*report)
         tasks.cancel_join_thread()

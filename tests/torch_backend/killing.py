@@ -116,7 +116,7 @@ def main() -> None:
     for number in range(kills):
         killed_after(generator.uniform(0, seconds), scratch / "timed")
         directory = scratch / f"moment-{number}"
-        resumed += killed_at(generator.randrange(1, 60), directory) == -signal.SIGKILL
+        resumed += killed_at(generator.randrange(1, 200), directory) == -signal.SIGKILL
         if finish(directory) != expected:
             sys.exit(f"{directory} differs")
     if finish(scratch / "timed") != expected:
