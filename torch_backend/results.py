@@ -109,7 +109,8 @@ def open_results(directory: Path, header: dict[str, Any]) -> bool:
     """
     path = directory / RUN
     if not path.is_file():
-        if directory.is_dir() and any(directory.iterdir()):
+        left = {f"{RUN}.tmp"}  # all that a kill before this moment can have left
+        if directory.is_dir() and {entry.name for entry in directory.iterdir()} - left:
             raise ResultsError(f"{directory} is not empty and holds no {RUN}; choose another")
         directory.mkdir(parents=True, exist_ok=True)
         replace_file(path, json.dumps(header, indent=1) + "\n")

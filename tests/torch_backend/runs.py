@@ -21,7 +21,7 @@ from valid_ref.execution import Execution, execute
 from valid_ref.graph import AgentGraph
 from valid_ref.hashing import PrimeField
 from valid_ref.lattice import FloatVector, default_limits, to_lattice
-from valid_ref.machine import CausalView, Edge, Message
+from valid_ref.machine import Adversary, CausalView, Edge, Message
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.learn import LearningMessage
@@ -110,7 +110,7 @@ def keys_of(program: Program) -> tuple[int, ...]:
     return tuple(generator.integers(0, 2**61 - 1, program.graph.agents).tolist())
 
 
-def reference(program: Program, said: list[Said]) -> Execution:
+def reference(program: Program, said: list[Said], liar: Adversary = lambda _view: {}) -> Execution:
     """The whole of Valid by the reference, with the same model, batches and Byzantine words."""
 
     def source(agent: int) -> Callable[[int, FloatVector], FloatVector]:
@@ -129,10 +129,13 @@ def reference(program: Program, said: list[Said]) -> Execution:
             return {edge: on_edge(said[view.round - 1], *edge) for edge in edges}
         return {}
 
+    def everything(view: CausalView) -> Mapping[Edge, Message]:
+        return {**adversary(view), **(liar(view) if view.phase != LEARNING else {})}
+
     keys = keys_of(program)
     private = {agent: Private(source(agent), keys[agent]) for agent in range(program.graph.agents)}
     return execute(
-        program.parameters, private, byzantine=frozenset(program.byzantine), adversary=adversary
+        program.parameters, private, byzantine=frozenset(program.byzantine), adversary=everything
     )
 
 

@@ -80,6 +80,10 @@ def test_foreign_directories_are_left_alone(tmp_path: Path) -> None:
         results.open_results(tmp_path, HEADER)
     with pytest.raises(ResultsError, match="holds no results"):
         results.read_results(tmp_path)
+    (tmp_path / "killed").mkdir()
+    (tmp_path / "killed" / f"{results.RUN}.tmp").write_text('{"for')
+    assert not results.open_results(tmp_path / "killed", HEADER)
+    assert [path.name for path in (tmp_path / "killed").iterdir()] == [results.RUN]
     (tmp_path / results.RUN).write_text('{"format": "other"}')
     with pytest.raises(ResultsError, match="not of the format"):
         results.read_results(tmp_path)

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from torch_backend.attacks import Gaussian
 from torch_backend.config.experiment import Experiment, experiment_document
 from torch_backend.config.jobs import jobs
 from torch_backend.config.load import changed, experiment_schema, load, overlaid, presets
@@ -200,3 +202,21 @@ def test_a_change_leaves_the_document_as_it_was() -> None:
     document = {"a": [{"b": 1}]}
     assert changed(document, "a.0.b=2") == {"a": [{"b": 2}]}
     assert document == {"a": [{"b": 1}]}
+
+
+@pytest.mark.checks("EX-12")
+def test_the_options_of_the_specification_are_those_of_the_documents() -> None:
+    """Every name in the table of EX-12 is an option, and no option is missing there."""
+    text = (Path(__file__).resolve().parents[3] / "spec" / "experiments.md").read_text()
+    rows = [line.split("|") for line in text.splitlines() if line.count("|") == 6]
+    named = {name for row in rows[2:] for name in re.findall(r"`([a-z_.]+)`", row[2])}
+    parts = {field.name for kind in (Gaussian, Ubar, BridgeMedian) for field in attrs.fields(kind)}
+    document = experiment_document(Experiment("x"))
+    for name in named - parts:
+        place: Any = document
+        for key in name.split("."):
+            assert key in place, name
+            place = place[key]
+    assert parts - {"sigma"} <= named
+    top = {name.partition(".")[0] for name in named}
+    assert set(document) - {"about", "format", "figures"} <= top
