@@ -74,7 +74,7 @@ def program(
     **others: Any,
 ) -> Program:
     """A run on made-up images."""
-    data = images()
+    data = images(count=max(120, 2 * graph.agents))
     model = (Softmax() if options is None else options).build(data.features, data.classes)
     step = experiment() if alpha is None else constant(alpha)
     schedule = make_schedule(rounds, step, constant(1 / (graph.max_degree + 1)))
@@ -113,9 +113,11 @@ def keys_of(program: Program) -> tuple[int, ...]:
 def reference(program: Program, said: list[Said], liar: Adversary = lambda _view: {}) -> Execution:
     """The whole of Valid by the reference, with the same model, batches and Byzantine words."""
 
+    batches = {t: engine.Batches(program, t) for t in range(1, program.rounds + 1)}
+
     def source(agent: int) -> Callable[[int, FloatVector], FloatVector]:
         def gradient(t: int, point: FloatVector) -> FloatVector:
-            batch = engine.Batches(program, t)([agent])
+            batch = batches[t]([agent])
             points = torch.from_numpy(point)[None].to(program.dtype)
             return program.model.gradients(points, *batch)[1][0].double().numpy()
 
