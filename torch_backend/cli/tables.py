@@ -36,7 +36,7 @@ def print_tables(results: "Results", console: Console, *, markdown: bool = False
         tables["the validation phase"] = judged_lines(verdicts)
     for title, lines in tables.items():
         _print(title, lines, console, markdown=markdown)
-    if measured is not None:
+    if measured is not None and measured.gamma_max is not None:
         typer.echo(f"gamma_max = {measured.gamma_max}: the largest without a false alarm")
 
 
