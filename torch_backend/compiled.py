@@ -192,12 +192,14 @@ def add_weighted(
 
 
 @compiled
-def narrow(models: Any, into: Any, begin: int, end: int) -> bool:
-    """Write the entries in 32 bits; whether all of them fit."""
-    fits = True
+def narrow(models: Any, into: Any, begin: int, end: int) -> int:
+    """Write the entries in 32 bits; the largest magnitude, or a little more."""
+    widest = 0
     for row in range(models.shape[0]):
         wide, short = models[row, begin:end], into[row, begin:end]
+        bits = 0
         for j in range(end - begin):
             short[j] = np.int32(wide[j])
-            fits &= np.int64(np.int32(wide[j])) == wide[j]
-    return fits
+            bits |= wide[j] ^ (wide[j] >> 63)
+        widest |= bits
+    return widest

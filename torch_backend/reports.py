@@ -5,21 +5,29 @@ agent the second follows from the first: hashing is linear, its files hold its m
 its scaled gradients are defined from them by the relation (AR-6). `derive=False` hashes both.
 """
 
+import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from torch_backend.delivery import find_problems
 from torch_backend.estimates import Row
 from torch_backend.transcripts import Line, Transcripts
 from valid_ref import modular
-from valid_ref.hashing import combine_rounds, round_polynomials
+from valid_ref.hashing import PrimeField, combine_rounds, round_polynomials
+from valid_ref.lattice import MERSENNE_61
 from valid_ref.modular import Residues
 
-AT_ONCE = 36 << 20
-"""How many bytes of models are hashed in one call."""
+if TYPE_CHECKING:
+    from torch_backend.narrow_hash import NarrowHash
+
+SMALL = 31
+"""Entries of so many bits, with the sign, are below 2^30."""
+
+PAYS_FROM = 1 << 23
+"""From so many products of an entry and a key on the loading of compiled loops pays."""
 
 Keys = tuple[int, ...]
 Reports = Mapping[Row, tuple[int, ...]]
@@ -69,29 +77,37 @@ def _polynomials(
     first = round_polynomials(parameters.field, keys, start)[0]
     for polynomials in models.values():
         polynomials[0] = first
-    for begin, block in _blocks(transcripts):
-        hashes = round_polynomials(parameters.field, keys, block)
-        spoken = hashes.reshape(-1, len(program.honest), len(keys))
-        for index, agent in enumerate(program.honest):
-            models[agent][begin : begin + len(spoken)] = spoken[:, index]
+    for t, hashes in _honest(transcripts, keys):
+        for agent, polynomial in zip(program.honest, hashes, strict=True):
+            models[agent][t] = polynomial
     for line in transcripts.lines:
         _said(transcripts, line, keys, models, gammas)
     return models, gammas
 
 
-def _blocks(transcripts: Transcripts) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
-    """The models of honest agents of rounds t, t+1, .. in one array, and t.
+def _honest(transcripts: Transcripts, keys: Keys) -> Iterator[tuple[int, Residues]]:
+    """For every round t the polynomials P_t of the honest agents, [H, keys]."""
+    field, d = transcripts.program.parameters.field, transcripts.program.lattice.dimension
+    hasher = narrow_hasher(field, keys, d, len(transcripts.program.honest) * transcripts.rounds)
+    for line in transcripts.lines:
+        rows = transcripts.models(line.t)
+        if hasher is not None and line.bits <= SMALL:
+            yield line.t, hasher.hash(rows, torch.get_num_threads())
+        else:
+            yield line.t, round_polynomials(field, keys, rows.astype(np.int64))
 
-    The array is used again for the rounds that follow.
-    """
-    count, d = len(transcripts.program.honest), transcripts.program.lattice.dimension
-    at_once = max(1, min(AT_ONCE // (8 * count * d), transcripts.rounds))
-    room = np.empty((at_once, count, d), dtype=np.int64)
-    for begin in range(1, transcripts.rounds + 1, at_once):
-        rounds = range(begin, min(begin + at_once, transcripts.rounds + 1))
-        for place, t in enumerate(rounds):
-            room[place] = transcripts.models(t)
-        yield begin, room[: len(rounds)].reshape(-1, d)
+
+def narrow_hasher(field: PrimeField, keys: Keys, length: int, rows: int) -> "NarrowHash | None":
+    """The faster hash of small entries, where it exists and its loading pays."""
+    if field.prime != MERSENNE_61 or rows * length * len(keys) < PAYS_FROM:
+        return None
+    if importlib.util.find_spec("numba") is None:
+        return None
+    for key in keys:
+        field.check_key(key)
+    from torch_backend.narrow_hash import NarrowHash  # deferred: takes numba
+
+    return NarrowHash(keys, length)
 
 
 def _said(

@@ -46,11 +46,14 @@ class TranscriptError(BackendError):
 
 @attrs.frozen
 class Line:
-    """One round in `rounds.jsonl`: sizes of the files after it, and which row is whose."""
+    """One round in `rounds.jsonl`: sizes of the files after it, and which row is whose.
+
+    `bits` is how many the models of the round need, with the sign; up to 32 are stored in 32.
+    """
 
     t: int
     bytes: int
-    width: int
+    bits: int
     rows: int
     silent: tuple[int, ...]
     said: Mapping[int, int]
@@ -84,16 +87,21 @@ def _lines(path: Path) -> list[Line]:
         raise TranscriptError(f"{path} is damaged: {error}") from None
 
 
-def narrowed(models: Tensor) -> Tensor | None:
-    """The same numbers in 32 bits; None if one of them does not fit."""
+def narrowed(models: Tensor) -> tuple[Tensor, int]:
+    """The same numbers in as few bytes as they need, and in how many bits with the sign.
+
+    For every entry x the bits of x or, if it is negative, of -x-1 are looked at.
+    """
     fast = loops(models)
     if fast is None:
+        reach = int(torch.where(models < 0, ~models, models).max())
         short = models.to(torch.int32)
-        return short if torch.equal(short.to(torch.int64), models) else None
-    short = torch.empty(models.shape, dtype=torch.int32)
-    both = models.numpy(), short.numpy()
-    fits = spread(models.shape[1], lambda begin, end: bool(fast.narrow(*both, begin, end)))
-    return short if all(fits) else None
+    else:
+        short = torch.empty(models.shape, dtype=torch.int32)
+        both = models.numpy(), short.numpy()
+        reach = max(spread(models.shape[1], lambda begin, end: int(fast.narrow(*both, begin, end))))
+    bits = reach.bit_length() + 1
+    return (short if bits <= 32 else models), bits
 
 
 class TranscriptWriter:
@@ -121,9 +129,9 @@ class TranscriptWriter:
         models = said.models
         if self._program.byzantine:
             models = models.index_select(0, self._honest)
-        short = narrowed(models)
-        array = (models if short is None else short).cpu().contiguous().numpy()
-        self._files[MODELS].write(array.astype(WIDE if short is None else NARROW, copy=False).data)
+        stored, bits = narrowed(models)
+        array = stored.cpu().contiguous().numpy()
+        self._files[MODELS].write(array.astype(NARROW if bits <= 32 else WIDE, copy=False).data)
         self._bytes += array.nbytes
         silent = {a for a, problem in said.problems.items() if problem is Alarm.MISSING_MESSAGE}
         place = {agent: row for row, agent in enumerate(said.agents)}
@@ -136,8 +144,7 @@ class TranscriptWriter:
             edge: None if pair is None else self._store(pair)
             for edge, pair in sorted(said.edges.items())
         }
-        width = 8 if short is None else 4
-        line = Line(said.t, self._bytes, width, self._rows, tuple(sorted(silent)), rows, edges)
+        line = Line(said.t, self._bytes, bits, self._rows, tuple(sorted(silent)), rows, edges)
         for name in (MODELS, SAID):
             self._files[name].flush()
         self._files[ROUNDS].write(line.text().encode() + b"\n")
@@ -205,8 +212,8 @@ class Transcripts:
     def models(self, t: int) -> npt.NDArray[Any]:
         """The models of the honest agents in round t, [H, d]; zero where an agent is silent."""
         line, shape = self.lines[t - 1], (len(self.program.honest), self.program.lattice.dimension)
-        kind, count = NARROW if line.width == 4 else WIDE, shape[0] * shape[1]
-        begin = line.bytes - count * line.width
+        kind, count = NARROW if line.bits <= 32 else WIDE, shape[0] * shape[1]
+        begin = line.bytes - count * kind.itemsize
         return np.fromfile(self.directory / MODELS, kind, count, offset=begin).reshape(shape)
 
     def row(self, row: int) -> Pair:

@@ -1,10 +1,13 @@
 """What is read back is what was said; files are cut to a checkpoint and go on from there."""
 
 from pathlib import Path
+from unittest import mock
 
 import attrs
 import pytest
 import torch
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from tests.torch_backend.runs import (
     Scripted,
@@ -15,7 +18,7 @@ from tests.torch_backend.runs import (
     program,
     rude,
 )
-from torch_backend import engine
+from torch_backend import engine, fast
 from torch_backend.delivery import Said
 from torch_backend.rules.bridge import BridgeMedian
 from torch_backend.transcripts import (
@@ -24,11 +27,13 @@ from torch_backend.transcripts import (
     SAID,
     TranscriptError,
     TranscriptWriter,
+    narrowed,
     open_transcripts,
     resume,
 )
 from valid_ref.graph_families import parse_family
 
+FORMS = pytest.mark.parametrize("pays_from", [0, 2**62], ids=["compiled", "tensors"])
 SCRIPTS = {
     "none": None, "noisy": noisy, "consistent": consistent, "per edge": per_edge, "rude": rude,
 }  # fmt: skip
@@ -80,10 +85,25 @@ def test_silent_agents_and_models_of_64_bits_come_back(tmp_path: Path) -> None:
     states, said = learn(run)
     assert states[-1].silent
     write(tmp_path, run, said)
-    widths = {line.width for line in open_transcripts(tmp_path, run).lines}
-    assert widths == {4, 8}
+    widths = {line.bits <= 32 for line in open_transcripts(tmp_path, run).lines}
+    assert widths == {True, False}
     for one, other in zip(said, open_transcripts(tmp_path, run).said(), strict=True):
         assert_same(one, other)
+
+
+@FORMS
+@given(st.lists(st.integers(-(2**62), 2**62) | st.integers(-(2**33), 2**33), min_size=1))
+@example([2**31 - 1, -(2**31)])
+@example([2**31])
+@example([-(2**31) - 1])
+def test_models_are_stored_in_as_many_bits_as_they_need(pays_from: int, entries: list[int]) -> None:
+    models = torch.tensor([entries])
+    with mock.patch.object(fast, "PAYS_FROM", pays_from):
+        stored, bits = narrowed(models)
+    assert torch.equal(stored.long(), models)
+    exact = max(*entries, -min(entries) - 1, 0).bit_length() + 1
+    assert bits == exact
+    assert (stored.dtype is torch.int32) == (bits <= 32)
 
 
 @pytest.mark.checks("EX-11")

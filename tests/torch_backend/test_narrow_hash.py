@@ -1,0 +1,52 @@
+"""The hash of small entries is the hash."""
+
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.torch_backend.runs import keys_of, learn
+from tests.torch_backend.test_transcripts import a_program, write
+from torch_backend import reports as module
+from torch_backend.narrow_hash import BLOCK, NarrowHash
+from torch_backend.reports import narrow_hasher, reports
+from torch_backend.transcripts import open_transcripts
+from valid_ref.hashing import FieldError, PrimeField, round_polynomials
+
+PRIME = 2**61 - 1
+KEYS = st.sampled_from([0, 1, 2, PRIME - 1]) | st.integers(0, PRIME - 1)
+
+
+@pytest.mark.checks("HA-9")
+@settings(max_examples=30)
+@given(st.data())
+def test_it_is_the_polynomial_at_every_key(data: st.DataObject) -> None:
+    keys = tuple(data.draw(st.lists(KEYS, min_size=1, max_size=6)))
+    length = data.draw(st.sampled_from([1, 7, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 5]))
+    generator = np.random.default_rng(data.draw(st.integers(0, 99)))
+    rows = generator.integers(-(2**30), 2**30, (data.draw(st.integers(1, 5)), length))
+    rows[0] = data.draw(st.sampled_from([-(2**30), 2**30 - 1, 0]))
+    found = NarrowHash(keys, length).hash(rows.astype(np.int32), data.draw(st.integers(1, 2)))
+    assert np.array_equal(found, round_polynomials(PrimeField(), keys, rows))
+
+
+@pytest.mark.checks("HA-9", "LV-5")
+def test_reports_are_the_same_with_and_without_it(tmp_path: Path) -> None:
+    run = a_program("per edge")
+    write(tmp_path, run, learn(run)[1])
+    stored, keys = open_transcripts(tmp_path, run), keys_of(run)
+    assert all(line.bits <= module.SMALL for line in stored.lines)
+    with mock.patch.object(module, "PAYS_FROM", 0):
+        assert isinstance(narrow_hasher(run.parameters.field, keys, 9, 1), NarrowHash)
+        found = reports(stored, keys)
+    assert found == reports(stored, keys)
+
+
+def test_it_is_for_one_prime_and_for_keys_only() -> None:
+    assert narrow_hasher(PrimeField(101), (1,), 10**6, 10**6) is None
+    assert narrow_hasher(PrimeField(), (1,), 3, 3) is None
+    with pytest.raises(FieldError):
+        narrow_hasher(PrimeField(), (PRIME,), 10**6, 10**6)
