@@ -200,7 +200,7 @@ def step(
     beyond = -(-(parameters.gradient_limit + (1 << bits)) // A)  # AR-14: before the product
     scale, limit = 2.0**parameters.precision.fraction_bits, float(min(beyond, WORD_LIMIT))
     fast = loops(Y, gradients)
-    if fast is not None:
+    if fast is not None and gradients.dtype is torch.float32:
         limits = limit, parameters.model_limit, parameters.gradient_limit
         base = Y if consume else Y.clone()
         return _compiled_step(fast, base, gradients, (A, bits, scale), limits)
