@@ -89,6 +89,26 @@ def test_sums_squares_and_carries_are_those_of_integers(
         assert totals(sums[index].numpy()) == expected
 
 
+@FORMS
+@pytest.mark.checks("GV-9")
+def test_a_lower_limb_does_not_wrap_in_many_rounds(pays_from: int) -> None:
+    T, heavy = 600, 2**31 - 1
+    lattice = a_lattice(0, (1,) * T, 1)
+    planes = planes_for(some_parameters(lattice, [(heavy,) * T]))
+    gammas = torch.full((1, 1), 2**24 - 1)
+    sums = torch.zeros((1, planes.digits, planes.limbs, 1, 1), dtype=torch.int64)
+    used = 0
+    for t in range(1, T + 1):
+        if room_is_short(used, heavy):
+            carry_up(sums)
+            used = 1
+        used += heavy
+        with mock.patch.object(fast, "PAYS_FROM", pays_from):
+            add_all(lattice, [Weighted(t, gammas, [planes.digits_of(heavy)])], sums, None)
+    assert T * heavy * (2**24 - 1) > 2**63
+    assert totals(sums[0].numpy()) == [[T * heavy * (2**24 - 1)]]
+
+
 @pytest.mark.checks("AR-12")
 @given(st.lists(st.integers(-(2**62), 2**62), min_size=1, max_size=6))
 def test_squares_are_exact(numbers: list[int]) -> None:

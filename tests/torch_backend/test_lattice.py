@@ -3,6 +3,7 @@
 from fractions import Fraction
 from unittest import mock
 
+import attrs
 import numpy as np
 import pytest
 import torch
@@ -31,7 +32,10 @@ def settings(draw: st.DrawFn) -> tuple[AgentGraph, LatticeParameters]:
     k = draw(st.sampled_from([0, 1, 20, 24]) | st.integers(0, 30))
     steps = st.integers(1, 2**k) | st.just(2**k)
     f = draw(st.sampled_from([0, 28]) | st.integers(0, 40))
-    return graph, parameters_for(graph, f, k, draw(steps), draw(steps), draw(st.integers(1, 3)))
+    parameters = parameters_for(graph, f, k, draw(steps), draw(steps), draw(st.integers(1, 3)))
+    if draw(st.booleans()):  # then Gamma can leave its range while x stays in its own
+        parameters = attrs.evolve(parameters, gradient_limit=2 ** (k + draw(st.integers(0, 4))))
+    return graph, parameters
 
 
 def entries(limit: int) -> st.SearchStrategy[int]:
@@ -119,6 +123,19 @@ def test_the_step_is_that_of_the_reference_and_silence_too(
         assert taken.gammas[row].tolist() == gamma.tolist()
         read = lattice.read_gradients(parameters, 1, taken.gammas)[row]
         assert read.tolist() == plain.read_gradient(parameters, 1, gamma).tolist()
+
+
+@FORMS
+@pytest.mark.checks("AR-10", "AR-14")
+def test_a_scaled_gradient_out_of_range_silences_although_the_model_is_in_range(
+    pays_from: int,
+) -> None:
+    parameters = attrs.evolve(parameters_for(GRAPHS[0], 0, 2, 1, 1, 1), gradient_limit=100)
+    base, gradients = torch.zeros((2, 1), dtype=torch.int64), torch.tensor([[98.0], [99.0]])
+    with mock.patch.object(fast, "PAYS_FROM", pays_from):
+        taken = lattice.step(parameters, 1, base, gradients)
+    assert taken.lost.tolist() == [False, True]
+    assert taken.gammas.tolist() == [[96], [0]]
 
 
 @pytest.mark.checks("AR-5")

@@ -37,7 +37,7 @@ CASES = {
     "consistent": (consistent, {"limit": 1e-3}),
     "per edge": (per_edge, {}),
     "rude": (rude, {}),
-    "bounds": (per_edge, {"bounds": Bounds((2**60,) * 4, (2**56, 0, 2**53, 1))}),
+    "bounds": (per_edge, {"bounds": Bounds((2**62, 1, 2**62, 2**62), (2**56, 0, 2**53, 1))}),
     "two-layer": (per_edge, {"options": Mlp((4,))}),
 }
 SEEN = {
@@ -45,7 +45,7 @@ SEEN = {
     "honest, thresholds too low": {Alarm.NOT_OPTIMAL, Alarm.TOO_HETEROGENEOUS},
     "noisy": {Alarm.BROKEN_RELATION},
     "per edge": {Alarm.INCONSISTENT_HASHES, Alarm.INCONSISTENT_ESTIMATES},
-    "bounds": {Alarm.GRADIENT_NORM},
+    "bounds": {Alarm.GRADIENT_NORM, Alarm.MODEL_NORM},
 }
 
 
