@@ -4,7 +4,7 @@ Each quantity is doubled while the others stay; the exponent is fitted by least 
 logarithms. Time is the median over turns in which the sizes take their places one after the other;
 memory is that of the state and of the transcripts of a round, which is exact.
 
-    OMP_NUM_THREADS=1 python benchmarks/torch_growth.py [--turns N] [--clock cpu] [--output FILE]
+    OMP_NUM_THREADS=1 PYTHONPATH=. python benchmarks/torch_growth.py [--turns N] [--clock cpu]
 """
 
 import argparse
