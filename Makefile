@@ -4,11 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check deep coq coq-oracle clean
+.PHONY: demo test check deep bench coq coq-oracle clean
 
 demo: $(READY)
-	$(BIN)/valid-ref run --graph paper --rounds 200
-	$(BIN)/valid-ref run --graph paper --rounds 200 --byzantine 4 --attack equivocation
+	$(BIN)/valid-ref demo -o demo.html
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto
@@ -19,10 +18,16 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/valid-ref trace --check
+	$(BIN)/valid-ref vectors --check
 
 deep: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,fuzz]"
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -n auto -m "deep or not deep"
 	$(BIN)/python tests/mutation/run.py --write spec/mutants.md
+
+bench: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,bench]"
+	$(BIN)/python -m benchmarks
 
 coq:
 	@if command -v coqc >/dev/null; then $(MAKE) -C proofs_check/coq check; \

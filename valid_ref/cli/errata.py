@@ -113,9 +113,9 @@ def _explain(
             typer.echo(f"No replay; its witnesses: valid-ref trace {erratum.identifier}")
         else:
             typer.echo(f"Witness: {witness.about}.\n\nAs printed:")
-            _tell(stories[0], "it goes wrong", "nothing goes wrong")
+            _tell(stories[0], "it goes wrong", "no promise is broken")
             typer.echo("\nRepaired:")
-            _tell(stories[1], "it goes wrong", "nothing goes wrong")
+            _tell(stories[1], "it goes wrong", "no promise is broken")
     if report is not None and stories is not None:
         write_page(report, erratum_view(erratum, *stories, specification), not (as_json or quiet))
     raise typer.Exit(0 if shown else 1)

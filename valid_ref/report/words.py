@@ -73,7 +73,7 @@ OUTCOMES = MappingProxyType({
     "failed": "None of the three outcomes that the protocol promises.",
     "unknown": "The recording does not say enough to tell.",
     "wrong": "It goes wrong.",
-    "right": "Nothing goes wrong.",
+    "right": "No promise is broken.",
 })  # fmt: skip
 """What a run amounts to."""
 

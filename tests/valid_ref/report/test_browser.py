@@ -95,7 +95,7 @@ def test_an_erratum_tells_its_story_beside_its_runs(visit) -> None:
     opened = visit("P01")
     story = opened.text("#story")
     assert "What went wrong" in story
-    assert story.index("It goes wrong.") < story.index("Nothing goes wrong.")
+    assert story.index("It goes wrong.") < story.index("No promise is broken.")
     left, right = (opened.page.locator(f"#run-{number}").bounding_box() for number in (0, 1))
     assert left["y"] == right["y"]
     assert left["x"] + left["width"] <= right["x"]
