@@ -1,4 +1,7 @@
-"""`valid-ref check`: whether a recording is what the specification says."""
+"""`valid-ref check`: whether a recording is what the specification says.
+
+Implements: RE-8.
+"""
 
 import json
 import sys
@@ -31,10 +34,11 @@ def check(
 ) -> None:
     """Replay a recording; exit status 0 only if it conforms.
 
-    Examples: valid-ref check run.zip; valid-ref check run.zip --agent 2 --json
-
-    Implements: RE-8.
-    """
+    \b
+    Examples:
+      valid-ref check run.zip
+      valid-ref check run.zip --agent 2 --json
+    """  # noqa: D301 - \b keeps the lines of the examples apart
     if schema:
         schemas = {"header.json": header_schema(), "log.jsonl": log_schema()}
         typer.echo(json.dumps(schemas, indent=1))

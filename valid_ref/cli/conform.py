@@ -1,4 +1,7 @@
-"""`valid-ref conform`: whether another implementation of an agent is as specified."""
+"""`valid-ref conform`: whether another implementation of an agent is as specified.
+
+Implements: CF-14, CF-15, CF-17.
+"""
 
 import json
 import shlex
@@ -43,11 +46,13 @@ def conform(
 
     The agent reads requests and writes replies, one JSON object in a line: spec/conformance.md.
 
-    Examples: valid-ref conform -- ./agent; valid-ref conform --example;
-    valid-ref conform --fault eta-index; valid-ref conform --replay conform-case.json -- ./agent
-
-    Implements: CF-14, CF-15, CF-17.
-    """
+    \b
+    Examples:
+      valid-ref conform -- ./agent
+      valid-ref conform --example
+      valid-ref conform --fault eta-index
+      valid-ref conform --replay conform-case.json -- ./agent
+    """  # noqa: D301 - \b keeps the lines of the examples apart
     from valid_ref.testing.conform import kit
     from valid_ref.testing.conform.case import case_schema, load_case, save_case
     from valid_ref.testing.conform.process import ProcessPeer

@@ -1,4 +1,7 @@
-"""`valid-ref diff`: where two recordings first differ."""
+"""`valid-ref diff`: where two recordings first differ.
+
+Implements: RE-13.
+"""
 
 import json
 from pathlib import Path
@@ -18,10 +21,10 @@ def diff(
 ) -> None:
     """Print the first difference of two recordings; exit status 1 if there is one.
 
-    Example: valid-ref diff ours.zip theirs.zip
-
-    Implements: RE-13.
-    """
+    \b
+    Example:
+      valid-ref diff ours.zip theirs.zip
+    """  # noqa: D301 - \b keeps the lines of the examples apart
     gap = first_difference(open_recording(left), open_recording(right))
     if as_json:
         typer.echo(json.dumps(None if gap is None else gap.as_json()))

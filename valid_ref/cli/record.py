@@ -1,4 +1,7 @@
-"""`valid-ref record`: run a scenario and keep everything that was said."""
+"""`valid-ref record`: run a scenario and keep everything that was said.
+
+Implements: RE-12.
+"""
 
 import json
 from pathlib import Path
@@ -25,10 +28,11 @@ def record(
 ) -> None:
     """Run a scenario (the default one if none is given) and record it.
 
-    Example: valid-ref run --graph path:4 --save s.json; valid-ref record s.json -o run.zip
-
-    Implements: RE-12.
-    """
+    \b
+    Examples:
+      valid-ref record -o run.zip
+      valid-ref record scenario.json -o run.zip --anonymous
+    """  # noqa: D301 - \b keeps the lines of the examples apart
     chosen = Scenario() if scenario is None else load_scenario(scenario)
     finished = run_scenario(chosen)
     record_run(finished, output, byzantine_known=not anonymous, checksums=checksums)

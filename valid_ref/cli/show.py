@@ -19,8 +19,10 @@ def show(
 ) -> None:
     """Summarise a recording without judging it.
 
-    Example: valid-ref show run.zip
-    """
+    \b
+    Example:
+      valid-ref show run.zip
+    """  # noqa: D301 - \b keeps the lines of the examples apart
     facts = summarise(open_recording(recording))
     if as_json:
         typer.echo(json.dumps(facts))

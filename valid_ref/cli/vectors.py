@@ -1,4 +1,7 @@
-"""`valid-ref vectors`: write the test vectors, or compare them with the reference."""
+"""`valid-ref vectors`: write the test vectors, or compare them with the reference.
+
+Implements: VE-6.
+"""
 
 from pathlib import Path
 from typing import Annotated
@@ -23,10 +26,12 @@ def vectors(
 
     Ids that were published keep their meaning: writing refuses to change or drop one.
 
-    Examples: valid-ref vectors; valid-ref vectors --check; valid-ref vectors --write DIR
-
-    Implements: VE-6.
-    """
+    \b
+    Examples:
+      valid-ref vectors
+      valid-ref vectors --check
+      valid-ref vectors --write DIR
+    """  # noqa: D301 - \b keeps the lines of the examples apart
     if not write and not check:
         typer.echo(summary(families()))
         return
