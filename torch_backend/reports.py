@@ -3,10 +3,11 @@
 A report needs two polynomials a round, of the model and of the scaled gradient. For an honest
 agent the second follows from the first: hashing is linear, its files hold its models alone, and
 its scaled gradients are defined from them by the relation (AR-6). `derive=False` hashes both.
+On a GPU the hashes are made there, in tensors; on the processor by compiled loops. All are equal.
 """
 
 import importlib.util
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,10 +15,12 @@ import torch
 
 from torch_backend.delivery import find_problems
 from torch_backend.estimates import Row
+from torch_backend.hashing import hash_rows
+from torch_backend.program import Program
 from torch_backend.transcripts import Line, Transcripts
 from valid_ref import modular
 from valid_ref.hashing import PrimeField, combine_rounds, round_polynomials
-from valid_ref.lattice import MERSENNE_61
+from valid_ref.lattice import MERSENNE_61, IntVector
 from valid_ref.modular import Residues
 
 if TYPE_CHECKING:
@@ -33,17 +36,27 @@ Keys = tuple[int, ...]
 Reports = Mapping[Row, tuple[int, ...]]
 
 
-def reports(transcripts: Transcripts, keys: Keys, *, derive: bool = True) -> Reports:
+Hasher = Callable[[IntVector], Residues]
+"""The polynomials of rows of 64-bit integers under the keys of a run, [rows, keys]."""
+
+
+def reports(
+    transcripts: Transcripts, keys: Keys, *, derive: bool = True, tensors: bool | None = None
+) -> Reports:
     """For every transcript the four hashes under every key, in the order of key owners.
+
+    `tensors` hashes on the device of the run; None does where that is a GPU.
 
     Implements: LV-5, LV-6, HA-10.
     """
     parameters = transcripts.program.parameters
-    models, gammas = _polynomials(transcripts, keys)
+    chosen = transcripts.program.device.type == "cuda" if tensors is None else tensors
+    hasher = device_hasher(transcripts.program, keys) if chosen else None
+    models, gammas = _polynomials(transcripts, keys, hasher)
     if derive:
         _derive(transcripts, models, gammas)
     else:
-        _hash_gradients(transcripts, keys, gammas)
+        _hash_gradients(transcripts, keys, gammas, hasher)
     found: dict[Row, tuple[int, ...]] = {}
     for row, polynomials in models.items():
         hashes = combine_rounds(
@@ -58,6 +71,18 @@ def reports(transcripts: Transcripts, keys: Keys, *, derive: bool = True) -> Rep
     return found
 
 
+def device_hasher(program: Program, keys: Keys) -> Hasher | None:
+    """The hash in tensors on the device of a run, for the prime that it knows."""
+    if program.parameters.field.prime != MERSENNE_61:
+        return None
+
+    def hashed(rows: IntVector) -> Residues:
+        found: Residues = hash_rows(torch.from_numpy(rows).to(program.device), keys).cpu().numpy()
+        return found.astype(np.uint64)
+
+    return hashed
+
+
 def rows_of(transcripts: Transcripts) -> tuple[Row, ...]:
     """The transcripts that differ: of every agent to all, then of edges that ever got another."""
     edges = {edge for line in transcripts.lines for edge in line.edges}
@@ -65,7 +90,7 @@ def rows_of(transcripts: Transcripts) -> tuple[Row, ...]:
 
 
 def _polynomials(
-    transcripts: Transcripts, keys: Keys
+    transcripts: Transcripts, keys: Keys, hasher: Hasher | None
 ) -> tuple[dict[Row, Residues], dict[Row, Residues]]:
     """P_0..P_T of every transcript, and R_1..R_T of those of Byzantine agents, [rounds, keys]."""
     program, parameters = transcripts.program, transcripts.program.parameters
@@ -77,24 +102,31 @@ def _polynomials(
     first = round_polynomials(parameters.field, keys, start)[0]
     for polynomials in models.values():
         polynomials[0] = first
-    for t, hashes in _honest(transcripts, keys):
+    for t, hashes in _honest(transcripts, keys, hasher):
         for agent, polynomial in zip(program.honest, hashes, strict=True):
             models[agent][t] = polynomial
     for line in transcripts.lines:
-        _said(transcripts, line, keys, models, gammas)
+        _said(transcripts, line, keys, models, gammas, hasher)
     return models, gammas
 
 
-def _honest(transcripts: Transcripts, keys: Keys) -> Iterator[tuple[int, Residues]]:
+def _honest(
+    transcripts: Transcripts, keys: Keys, hasher: Hasher | None
+) -> Iterator[tuple[int, Residues]]:
     """For every round t the polynomials P_t of the honest agents, [H, keys]."""
     field, d = transcripts.program.parameters.field, transcripts.program.lattice.dimension
-    hasher = narrow_hasher(field, keys, d, len(transcripts.program.honest) * transcripts.rounds)
+    count = len(transcripts.program.honest) * transcripts.rounds
+    narrow = narrow_hasher(field, keys, d, count) if hasher is None else None
     for line in transcripts.lines:
         rows = transcripts.models(line.t)
-        if hasher is not None and line.bits <= SMALL:
-            yield line.t, hasher.hash(rows, torch.get_num_threads())
+        if narrow is not None and line.bits <= SMALL:
+            yield line.t, narrow.hash(rows, torch.get_num_threads())
         else:
-            yield line.t, round_polynomials(field, keys, rows.astype(np.int64))
+            yield line.t, _hashed(field, keys, rows.astype(np.int64), hasher)
+
+
+def _hashed(field: PrimeField, keys: Keys, rows: IntVector, hasher: Hasher | None) -> Residues:
+    return round_polynomials(field, keys, rows) if hasher is None else hasher(rows)
 
 
 def narrow_hasher(field: PrimeField, keys: Keys, length: int, rows: int) -> "NarrowHash | None":
@@ -116,6 +148,7 @@ def _said(
     keys: Keys,
     models: dict[Row, Residues],
     gammas: dict[Row, Residues],
+    hasher: Hasher | None,
 ) -> None:
     """What Byzantine agents said in a round; zero stays where nothing usable came."""
     parameters = transcripts.program.parameters
@@ -128,7 +161,7 @@ def _said(
     usable |= {e: pair for e, pair in edges.items() if pair is not None and e not in edge_problems}
     if usable:
         both = np.concatenate([torch.stack(pair).numpy() for pair in usable.values()])
-        hashes = round_polynomials(parameters.field, keys, both)
+        hashes = _hashed(parameters.field, keys, both, hasher)
         for index, row in enumerate(usable):
             models[row][line.t], gammas[row][line.t - 1] = hashes[2 * index : 2 * index + 2]
     for row in models:
@@ -178,11 +211,13 @@ def _sum(p: int, terms: Sequence[Residues]) -> Residues:
     return total
 
 
-def _hash_gradients(transcripts: Transcripts, keys: Keys, gammas: dict[Row, Residues]) -> None:
+def _hash_gradients(
+    transcripts: Transcripts, keys: Keys, gammas: dict[Row, Residues], hasher: Hasher | None
+) -> None:
     """R_t of honest agents from their scaled gradients themselves."""
     parameters = transcripts.program.parameters
     honest = list(transcripts.program.honest)
     for said in transcripts.said():
-        hashes = round_polynomials(parameters.field, keys, said.gammas[honest].numpy())
+        hashes = _hashed(parameters.field, keys, said.gammas[honest].numpy(), hasher)
         for index, agent in enumerate(honest):
             gammas[agent][said.t - 1] = hashes[index]

@@ -97,6 +97,8 @@ def test_hashes_by_the_relation_are_the_hashes_of_the_words(tmp_path: Path, case
     stored, keys = open_transcripts(tmp_path, run), keys_of(run)
     derived = reports(stored, keys)
     assert derived == reports(stored, keys, derive=False)
+    assert derived == reports(stored, keys, tensors=True)
+    assert derived == reports(stored, keys, derive=False, tensors=True)
     execution = reference(run, said)
     for receiver in range(run.graph.agents):
         transcripts = execution.states[receiver].memory.fixed_transcripts
