@@ -6,21 +6,24 @@ are the same if the model is called for the same agents at a time, in the same o
 the `chunk` of the program.
 """
 
-import os
-from datetime import timedelta
+from typing import TYPE_CHECKING
 
 import attrs
 import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from torch_backend.distributed_team import Team, begin, others_reached
 from torch_backend.engine import State
 from torch_backend.errors import DeviceError
 from torch_backend.program import Program
 from torch_backend.shard import Shard, Whole
 
-WAIT = timedelta(minutes=30)
-"""How long a process waits for the others."""
+if TYPE_CHECKING:
+    from torch_backend.estimates import Row
+
+GATHER = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
+"""Newer versions of torch have another name for it."""
 
 
 @attrs.frozen
@@ -56,13 +59,15 @@ class Part:
             sent = rows.new_zeros((self._each, *rows.shape[1:]))
             sent[: len(rows)] = rows
         everything = rows.new_empty((self._each * self.processes, *rows.shape[1:]))
-        dist.all_gather_into_tensor(everything, sent.contiguous())
+        with others_reached():
+            GATHER(everything, sent.contiguous())
         return everything[: self.count]
 
     def total(self, numbers: Tensor) -> Tensor:
         """The sum over all processes, entry by entry."""
         added = numbers.clone()
-        dist.all_reduce(added)
+        with others_reached():
+            dist.all_reduce(added)
         return added
 
 
@@ -71,13 +76,21 @@ def join(agents: int, device: torch.device, chunk: int | None = None) -> Shard:
 
     Implements: EX-11.
     """
-    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+    if not begin(device):
         return Whole(agents)
-    if not dist.is_initialized():
-        if device.type == "cuda":
-            torch.cuda.set_device(device)
-        dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=WAIT)
-    part = Part(agents, dist.get_rank(), dist.get_world_size(), chunk or 1)
+    return _part(agents, dist.get_rank(), dist.get_world_size(), chunk or 1)
+
+
+def share(team: Team, agents: int, chunk: int) -> Shard:
+    """The share of this process of its team.
+
+    Implements: EX-18.
+    """
+    return Whole(agents) if team.processes == 1 else _part(agents, team.rank, team.processes, chunk)
+
+
+def _part(agents: int, rank: int, processes: int, chunk: int) -> Part:
+    part = Part(agents, rank, processes, chunk)
     require_work(part)
     return part
 
@@ -92,14 +105,32 @@ def require_work(part: Part) -> None:
         )
 
 
-def leave() -> None:
-    """End the group, if there is one."""
-    if dist.is_available() and dist.is_initialized():
-        dist.destroy_process_group()
-
-
 def gathered(program: Program, state: State) -> State:
     """The state with the losses and estimates of all agents; every process must call it."""
     estimates = None if state.estimates is None else state.estimates.gathered(program.shard)
     losses = program.shard.gather(state.losses)
+    return attrs.evolve(state, losses=losses, estimates=estimates)
+
+
+def divided(program: Program, state: State) -> State:
+    """Of a state with the losses and estimates of all agents the share of this process.
+
+    The opposite of `gathered`: what was summed up over the agents goes on in the first process.
+
+    Implements: EX-18.
+    """
+    losses = program.shard.own(state.losses)
+    whole = None if state.estimates is None else state.estimates.flushed()
+    if whole is None or len(program.agents) == program.graph.agents:
+        return attrs.evolve(state, losses=losses, estimates=whole)
+    everybody = range(program.graph.agents)
+    rows: tuple[Row, ...] = (*program.heard, *(row for row in whole.rows if row not in everybody))
+    places = [whole.rows.index(row) for row in rows]
+    if not whole.summed:
+        sums = whole.sums[:, :, :, places]
+    else:
+        sums = whole.sums if 0 in program.agents else torch.zeros_like(whole.sums)
+    lengths = tuple(tuple(old[place] for place in places) for old in whole.lengths)
+    own = len(program.agents)
+    estimates = attrs.evolve(whole, own=own, rows=rows, sums=sums, lengths=lengths)
     return attrs.evolve(state, losses=losses, estimates=estimates)

@@ -11,6 +11,8 @@ from torch_backend.results import Row
 def evaluate(program: Program, state: State) -> Row:
     """Accuracy of every honest agent's model and of their average, on the whole test set.
 
+    The state must have the losses of all agents.
+
     Implements: EX-5.
     """
     honest = list(program.honest)

@@ -18,8 +18,9 @@ from torch_backend.config.build import build_graph, data_digest, load_data
 from torch_backend.config.experiment import Experiment, experiment_document
 from torch_backend.config.jobs import Job, jobs
 from torch_backend.data.dataset import Dataset
+from torch_backend.distributed_team import RefusedElsewhereError, Team, TeamError
 from torch_backend.errors import BackendError, ConfigError
-from torch_backend.process import Options, Stop, StoppedError, Watch, locked
+from torch_backend.process import ALONE, Options, Stop, StoppedError, Watch, locked
 from torch_backend.runner import Work, run_job
 from valid_ref import __version__
 from valid_ref.errors import ValidRefError
@@ -38,18 +39,22 @@ class WorkerError(BackendError):
 def header(experiment: Experiment, dataset: Dataset, options: Options) -> dict[str, Any]:
     """What results are made with: all that could change them.
 
-    Implements: EX-12, EX-14.
+    The number of processes could not: each gets whole chunks of agents.
+
+    Implements: EX-12, EX-14, EX-18.
     """
     model = experiment.model.build(dataset.features, dataset.classes)
+    agents = build_graph(experiment).agents
     return {
         "format": results.FORMAT,
         "experiment": experiment_document(experiment),
-        "agents": build_graph(experiment).agents,
+        "agents": agents,
         "dimension": model.dimension,
         "data": {"name": dataset.name, "sha256": data_digest(dataset)},
         "environment": {
             "device": options.device,
             "threads": options.threads,
+            "chunk": options.chunk_of(agents),
             "recorded": options.record,
             "processor": f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}",
             "python": platform.python_version(),
@@ -70,29 +75,65 @@ def run_experiment(
     processes: int = 1,
     watch: Watch = lambda _job, _round: None,
     stop: Stop = lambda: False,
+    team: Team = ALONE,
 ) -> results.Results:
     """Run every job that is not finished, and gather the results of all.
 
-    Implements: EX-14.
+    `processes` run jobs side by side, each a job of its own; those of the `team` run every job
+    together, and the first of them alone touches the directory.
+
+    Implements: EX-14, EX-18.
     """
+    if processes > 1 and team.processes > 1:
+        raise ConfigError(
+            f"{processes} jobs at once under torchrun: its {team.processes} processes share every "
+            "job; leave out --jobs, or start without torchrun",
+            clause="EX-18",
+        )
     dataset = load_data(experiment, data)
-    results.open_results(directory, header(experiment, dataset, options))
-    with locked(directory, wait=False) as alone:
-        if not alone:
-            raise ConfigError(f"another run is at work in {directory}", clause="EX-14")
+    own = header(experiment, dataset, options)
+    _require_alike(team, own)
+    with contextlib.ExitStack() as held:
+        team.tell(lambda: _open(directory, own, held))
         todo = jobs(experiment)
         names = [job.name for job in todo]
         # A run that is validated needs the thresholds of all calibration runs.
         parts = _by_purpose(todo) if experiment.validate else [todo]
         if processes == 1:
-            work = Work(directory, experiment, dataset, options)
+            work = Work(directory, experiment, dataset, options, team)
             for job in todo:
                 run_job(work, job, watch, stop)
-                results.gather(directory, names)
+                team.tell(lambda: results.gather(directory, names))
         else:
             _Several(directory, experiment, data, options).run(parts, processes, watch, stop)
-        results.gather(directory, names)
-    return results.read_results(directory)
+        found = team.tell(lambda: _gathered(directory, names))
+    return results.Results.of(found)
+
+
+def _require_alike(team: Team, own: dict[str, Any]) -> None:
+    """Refuse processes that would not compute the same: other data, versions or processors.
+
+    Implements: EX-18.
+    """
+    first = team.tell(lambda: own)
+    differences = [] if team.first else results.header_differences(first, own)
+    refused = team.any(bool(differences))
+    if differences:
+        raise TeamError(f"process {team.rank} differs from the first in {differences[0]}")
+    if refused:
+        raise RefusedElsewhereError("another process differs from the first")
+
+
+def _open(directory: Path, own: dict[str, Any], held: contextlib.ExitStack) -> None:
+    """Start or go on in a directory, and hold it alone."""
+    results.open_results(directory, own)
+    if not held.enter_context(locked(directory, wait=False)):
+        raise ConfigError(f"another run is at work in {directory}", clause="EX-14")
+
+
+def _gathered(directory: Path, names: Sequence[str]) -> dict[str, Any]:
+    results.gather(directory, names)
+    return results.read_results(directory).document()
 
 
 def _by_purpose(todo: Sequence[Job]) -> list[Sequence[Job]]:

@@ -8,7 +8,8 @@ from pathlib import Path
 import attrs
 import torch
 
-from torch_backend.errors import BackendError
+from torch_backend.distributed_team import Alone, Team
+from torch_backend.errors import BackendError, ConfigError
 from torch_backend.program import require_device
 
 Watch = Callable[[str, int], None]
@@ -16,6 +17,12 @@ Watch = Callable[[str, int], None]
 
 Stop = Callable[[], bool]
 """Whether the run has been asked to stop."""
+
+
+CHUNKS = 4
+"""Into how many chunks the agents are divided if nothing else is asked for."""
+
+ALONE = Alone()
 
 
 class StoppedError(BackendError):
@@ -29,18 +36,32 @@ class StoppedError(BackendError):
 class Options:
     """What a run needs beside the experiment.
 
-    Device and threads can change the last bits of private gradients, and with `record` there are
-    more results: these are part of what a directory was made with. How often a checkpoint is
-    saved is not.
+    Device, threads and chunk can change the last bits of private gradients, and with `record`
+    there are more results: these are part of what a directory was made with. How often a
+    checkpoint is saved is not, nor is the number of processes: `chunk` is how many agents'
+    gradients are taken at a time, and a process gets whole chunks. By default there are
+    four chunks, so that up to four processes can share them.
     """
 
     device: str = "cpu"
     threads: int = 1
     record: bool = False
     checkpoint_every: int = 50
+    chunk: int | None = None
+
+    def __attrs_post_init__(self) -> None:
+        if self.chunk is not None and self.chunk < 1:
+            raise ConfigError(f"chunk = {self.chunk}: it starts at 1", clause="EX-18")
+
+    def chunk_of(self, agents: int) -> int:
+        """How many of so many agents' gradients are taken at a time, whoever takes them.
+
+        Implements: EX-18.
+        """
+        return -(-agents // CHUNKS) if self.chunk is None else self.chunk
 
 
-def prepare_process(options: Options) -> torch.device:
+def prepare_process(options: Options, team: Team = ALONE) -> torch.device:
     """Fix what could make the same gradients come out differently, and find the device.
 
     Implements: EX-11.
@@ -49,7 +70,7 @@ def prepare_process(options: Options) -> torch.device:
     if options.device.startswith("cuda"):
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         torch.use_deterministic_algorithms(mode=True)
-    return require_device(options.device)
+    return require_device(team.device(options.device))
 
 
 @contextlib.contextmanager

@@ -116,8 +116,7 @@ def open_results(directory: Path, header: dict[str, Any]) -> bool:
         replace_file(path, json.dumps(header, indent=1) + "\n")
         return False
     found = read_header(directory)
-    # What was written is compared as it would be read back.
-    differences = [*_differences(found, json.loads(json.dumps(header)), "")]
+    differences = header_differences(found, header)
     if differences:
         raise ConfigError(
             f"{directory} holds results of something else, differing in {differences[0]}"
@@ -126,6 +125,11 @@ def open_results(directory: Path, header: dict[str, Any]) -> bool:
             clause="EX-14",
         )
     return True
+
+
+def header_differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    """Where a header that was read differs from another, which is compared as if read back."""
+    return [*_differences(old, json.loads(json.dumps(new)), "")]
 
 
 def _differences(old: Any, new: Any, path: str) -> Iterator[str]:
@@ -204,6 +208,17 @@ class Results:
     header: dict[str, Any]
     summaries: tuple[dict[str, Any], ...]
     rows: dict[str, tuple[Row, ...]]
+
+    def document(self) -> dict[str, Any]:
+        """All of it in a form fit for JSON."""
+        rows = {job: [attrs.astuple(row) for row in curve] for job, curve in self.rows.items()}
+        return {"header": self.header, "summaries": self.summaries, "rows": rows}
+
+    @classmethod
+    def of(cls, document: dict[str, Any]) -> "Results":
+        """The results that a document was made of."""
+        rows = {job: tuple(Row(*row) for row in curve) for job, curve in document["rows"].items()}
+        return cls(document["header"], tuple(document["summaries"]), rows)
 
 
 def read_results(directory: Path) -> Results:

@@ -11,30 +11,29 @@ from typing import Any
 
 import attrs
 
-from torch_backend import checkpoint
 from torch_backend.calibrate import thresholds
 from torch_backend.config.build import build_program, calibration_setting, measuring_weightings
 from torch_backend.config.experiment import Experiment
 from torch_backend.config.jobs import Job, jobs, label
 from torch_backend.data.dataset import Dataset
-from torch_backend.engine import State, advance, diverged, start
+from torch_backend.distributed import gathered, share
+from torch_backend.distributed_team import Team
+from torch_backend.engine import State, diverged
 from torch_backend.estimates import statistics
-from torch_backend.evaluate import evaluate
-from torch_backend.process import Options, Stop, StoppedError, Watch, locked, prepare_process
+from torch_backend.process import ALONE, Options, Stop, Watch, locked, prepare_process
 from torch_backend.program import Program
 from torch_backend.results import (
     CHECKPOINT,
     CURVE,
     SUMMARY,
-    append_row,
-    cut_curve,
     job_directory,
     note_time,
     read_rows,
     read_summary,
     replace_file,
 )
-from torch_backend.transcripts import TranscriptError, TranscriptWriter, resume
+from torch_backend.runner_model import Apart
+from torch_backend.runner_rounds import Rounds
 from torch_backend.verdict import RECORDING, TRANSCRIPTS, verdict
 from valid_ref.protocols.parameters import Weighting
 from valid_ref.scenario.document import unstructure
@@ -42,27 +41,35 @@ from valid_ref.scenario.document import unstructure
 
 @attrs.frozen(eq=False)
 class Work:
-    """What all jobs of an experiment share."""
+    """What all jobs of an experiment share; only the first of the team touches the directory."""
 
     directory: Path
     experiment: Experiment
     dataset: Dataset
     options: Options
+    team: Team = ALONE
 
 
 def run_job(work: Work, job: Job, watch: Watch, stop: Stop) -> dict[str, Any]:
     """The summary of a job: read if it is there, else computed from its last checkpoint on.
 
-    Implements: EX-14.
+    Implements: EX-14, EX-18.
     """
     folder = job_directory(work.directory, job.name)
-    folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder, wait=True):
-        found = read_summary(work.directory, job.name)
+    with contextlib.ExitStack() as held:
+        found = work.team.tell(lambda: _found(work, job, folder, held))
         if found is None:
             found = _finished(work, job, folder, watch, stop)
-        _clear(folder)
+        if work.team.first:
+            _clear(folder)
     return found
+
+
+def _found(work: Work, job: Job, folder: Path, held: contextlib.ExitStack) -> dict[str, Any] | None:
+    """Hold the folder of a job; its summary, if it is finished."""
+    folder.mkdir(parents=True, exist_ok=True)
+    held.enter_context(locked(folder, wait=True))
+    return read_summary(work.directory, job.name)
 
 
 def _clear(folder: Path) -> None:
@@ -75,23 +82,52 @@ def _clear(folder: Path) -> None:
 
 def _finished(work: Work, job: Job, folder: Path, watch: Watch, stop: Stop) -> dict[str, Any]:
     """Learn to the end, validate where that is asked for, and write the summary."""
-    device, begun = prepare_process(work.options), time.perf_counter()
+    begun, whole = time.perf_counter(), _program(work, job)
+    agents = whole.graph.agents
+    program = attrs.evolve(whole, shard=share(work.team, agents, work.options.chunk_of(agents)))
+    every = work.options.checkpoint_every
+    rounds = Rounds(program, work.experiment, folder, work.team, every, _validated(work, job))
+    first, writer = rounds.left()
+    with contextlib.nullcontext() if writer is None else contextlib.closing(writer):
+        last = gathered(program, rounds.learn(first, writer, watch, stop))
+    found = work.team.tell(lambda: _ended(whole, work, job, folder, last))
+    if work.team.first:
+        seconds = round(time.perf_counter() - begun, 3)
+        note_time(
+            work.directory, job=job.name, rounds=last.t - first.t, seconds=seconds,
+            processes=work.team.processes,
+        )  # fmt: skip
+    return found
+
+
+def _program(work: Work, job: Job) -> Program:
+    """The program of a job, all agents in one process.
+
+    Implements: EX-18.
+    """
+    device = prepare_process(work.options, work.team)
     weightings = _weightings(work, job)
     program = build_program(work.experiment, job, work.dataset, device, weightings)
-    validated = work.experiment.validates(job.rule) and job.purpose == "measure"
-    if validated:
-        program = attrs.evolve(program, estimate="agents")
-    first, writer = _left(program, work.experiment, folder, validated)
-    with contextlib.nullcontext() if writer is None else contextlib.closing(writer):
-        last = _learn(program, work, folder, first, writer, watch, stop)
+    return attrs.evolve(
+        program,
+        model=Apart(program.model) if job.rule.needs_losses else program.model,
+        chunk=work.options.chunk_of(program.graph.agents),
+        estimate="agents" if _validated(work, job) else program.estimate,
+    )
+
+
+def _validated(work: Work, job: Job) -> bool:
+    return work.experiment.validates(job.rule) and job.purpose == "measure"
+
+
+def _ended(program: Program, work: Work, job: Job, folder: Path, last: State) -> dict[str, Any]:
+    """Validate where that is asked for, and write the summary."""
     found = _summary(program, job, last)
     found["final"] = None if found["lost"] else _last_row(work.directory, job.name)
-    if writer is not None and not found["lost"]:
+    if _validated(work, job) and not found["lost"]:
         recording = folder / RECORDING if work.options.record else None
         found["validation"] = verdict(program, last, folder / TRANSCRIPTS, recording)
     replace_file(folder / SUMMARY, json.dumps(found, indent=1) + "\n")
-    seconds = round(time.perf_counter() - begun, 3)
-    note_time(work.directory, job=job.name, rounds=last.t - first.t, seconds=seconds)
     return found
 
 
@@ -113,67 +149,9 @@ def _weightings(work: Work, job: Job) -> tuple[Weighting, ...]:
     if job.purpose == "calibrate" or not experiment.validates(job.rule):
         return measuring_weightings(experiment)
     named = [other.name for other in jobs(experiment) if other.purpose == "calibrate"]
-    found = [read_summary(work.directory, name) for name in named]
+    found = work.team.tell(lambda: [read_summary(work.directory, name) for name in named])
     summaries = [summary for summary in found if summary is not None]
     return tuple(thresholds(calibration_setting(experiment), gammas, summaries).values())
-
-
-def _left(
-    program: Program, experiment: Experiment, folder: Path, validated: bool
-) -> tuple[State, TranscriptWriter | None]:
-    """The state of the last checkpoint, its files cut to match; the start if there is none.
-
-    Implements: EX-14.
-    """
-    path, curve = folder / CHECKPOINT, folder / CURVE
-    if path.is_file():
-        state = checkpoint.load(path, program)
-        if cut_curve(curve, state.t, experiment.evaluation.rounds(experiment.rounds)):
-            try:
-                return state, _writer(program, folder, state.t) if validated else None
-            except TranscriptError:
-                pass  # the files are not those of the checkpoint: begin anew
-    curve.unlink(missing_ok=True)
-    return start(program), _writer(program, folder, 0) if validated else None
-
-
-def _writer(program: Program, folder: Path, t: int) -> TranscriptWriter:
-    return resume(folder / TRANSCRIPTS, program, t)
-
-
-def _learn(
-    program: Program,
-    work: Work,
-    folder: Path,
-    state: State,
-    writer: TranscriptWriter | None,
-    watch: Watch,
-    stop: Stop,
-) -> State:
-    """Go on to the last round, or to the one in which an honest agent leaves the range.
-
-    Implements: EX-14, EX-16.
-    """
-    evaluated = set(work.experiment.evaluation.rounds(program.rounds))
-
-    def save() -> None:
-        if writer is not None:
-            writer.sync()
-        checkpoint.save(folder / CHECKPOINT, state)
-
-    while state.t < program.rounds and not diverged(program, state):
-        if stop():
-            save()
-            raise StoppedError(f"{folder.name} stopped after round {state.t}")
-        state, said = advance(program, state)
-        if writer is not None:
-            writer.append(said)
-        if state.t in evaluated and not diverged(program, state):
-            append_row(folder / CURVE, folder.name, evaluate(program, state))
-        if state.t % work.options.checkpoint_every == 0 and state.t < program.rounds:
-            save()
-        watch(folder.name, state.t)
-    return state
 
 
 def _summary(program: Program, job: Job, state: State) -> dict[str, Any]:

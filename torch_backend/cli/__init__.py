@@ -43,7 +43,8 @@ def main() -> None:
     try:
         app()
     except ValidRefError as error:
-        typer.echo(f"valid-torch: {error}", err=True)
+        if not _told(error):
+            typer.echo(f"valid-torch: {error}", err=True)
         sys.exit(2)
     except ImportError as error:
         if error.name not in {"torch", "matplotlib", "sklearn"}:
@@ -53,3 +54,10 @@ def main() -> None:
             err=True,
         )
         sys.exit(2)
+
+
+def _told(error: ValidRefError) -> bool:
+    """Whether another process has said it already."""
+    from torch_backend.distributed_team import RefusedElsewhereError
+
+    return isinstance(error, RefusedElsewhereError)

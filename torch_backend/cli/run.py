@@ -44,18 +44,25 @@ def run(
     checkpoint_every: Annotated[
         int, typer.Option(min=1, help="Rounds between two checkpoints.")
     ] = 50,
+    chunk: Annotated[
+        int | None,
+        typer.Option(min=1, help="Gradients taken at a time (a quarter of the agents)."),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables.")] = False,
 ) -> None:
     """Run every rule against every attack with every seed; go on where an earlier call stopped.
 
     Killed at any moment, the same command resumes and ends with the same results. Exit status 1
-    if every job diverged.
+    if every job diverged. Under torchrun its processes share the agents of every job, with the
+    same results.
 
     Examples: valid-torch run demo; valid-torch run fig-noniid --data DIR --jobs 2;
-    valid-torch run detection --quick --data DIR --set detection.factor=1.2
+    valid-torch run detection --quick --data DIR --set detection.factor=1.2;
+    torchrun --nproc-per-node 2 -m torch_backend run demo
     """
     from torch_backend.config.jobs import jobs as jobs_of
     from torch_backend.config.load import load
+    from torch_backend.distributed_team import assemble, leave
     from torch_backend.experiments import run_experiment
     from torch_backend.process import Options, StoppedError
 
@@ -64,7 +71,9 @@ def run(
     name = Path(experiment).stem + ("-quick" if quick else "")
     directory = Path("runs") / name if output is None else output
     names = [job.name for job in jobs_of(chosen)]
-    done = _done(directory, names)
+    team = assemble(device)
+    quiet = quiet or not team.first
+    done = _done(directory, names) if team.first else {}
     counter = Counter(len(names), chosen.rounds, done)
     if not quiet:
         typer.echo(f"{chosen.about}\n{len(names)} jobs of {chosen.rounds} rounds in {directory}")
@@ -73,13 +82,16 @@ def run(
     try:
         with stopping() as stop, progress(counter, hidden=quiet) as watch:
             found = run_experiment(
-                chosen, directory, Options(device, threads, record, checkpoint_every),
-                data=data, processes=jobs, watch=watch, stop=stop.is_set,
+                chosen, directory, Options(device, threads, record, checkpoint_every, chunk),
+                data=data, processes=jobs, watch=watch, stop=stop.is_set, team=team,
             )  # fmt: skip
     except StoppedError:
-        command = shlex.join(["valid-torch", *sys.argv[1:]])
-        typer.echo(f"Stopped; nothing is lost. To go on: {command}", err=True)
+        leave()
+        if team.first:
+            command = shlex.join(["valid-torch", *sys.argv[1:]])
+            typer.echo(f"Stopped; nothing is lost. To go on: {command}", err=True)
         raise typer.Exit(INTERRUPTED) from None
+    leave()
     if not quiet:
         print_tables(found, Console(highlight=False))
         typer.echo(f"valid-torch plot {directory} draws the figures.")

@@ -122,7 +122,7 @@ def test_stopping_by_hand_says_how_to_go_on(made: Path, monkeypatch: pytest.Monk
         return advance(program, state)
 
     with monkeypatch.context() as patched:
-        patched.setattr("torch_backend.runner.advance", interrupted)
+        patched.setattr("torch_backend.runner_rounds.advance", interrupted)
         done = RUNNER.invoke(cli.app, arguments)
     assert done.exit_code == 130
     assert next(rounds) == 6  # the round in which it came was finished, and no other begun
