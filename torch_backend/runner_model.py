@@ -35,10 +35,18 @@ class Apart:
         return self.model.gradients(points, images, labels)
 
     def losses(self, points: Tensor, images: Tensor, labels: Tensor) -> Tensor:
-        """Mean losses [A, M]: for one agent after the other, from copies that begin alike."""
-        batches = zip(points, images, labels, strict=True)
-        found = [self.model.losses(*(part[None].clone() for part in batch)) for batch in batches]
-        return torch.cat(found) if found else points.new_zeros(points.shape[:2])
+        """Mean losses [A, M]: one agent after the other, its candidates as so many agents.
+
+        What the model gets are fresh copies, so that they begin alike in memory.
+        """
+        count = points.shape[1]
+        found = [
+            self.model.losses(
+                own.unsqueeze(1).clone(), image.repeat(count, 1, 1), label.repeat(count, 1)
+            )
+            for own, image, label in zip(points, images, labels, strict=True)
+        ]
+        return torch.stack(found).squeeze(-1) if found else points.new_zeros(points.shape[:2])
 
     def predictions(self, points: Tensor, images: Tensor) -> Tensor:
         """Those of the model."""
