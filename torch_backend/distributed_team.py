@@ -49,6 +49,10 @@ class Team(Protocol):
     def first(self) -> bool:
         """Whether this process writes and decides."""
 
+    @property
+    def abandoned(self) -> bool:
+        """Whether nobody watches over this process any more."""
+
     def device(self, name: str) -> str:
         """The device of this process, if the run was asked for this one."""
 
@@ -69,6 +73,7 @@ class Alone:
     rank: int = attrs.field(default=0, init=False)
     processes: int = attrs.field(default=1, init=False)
     first: bool = attrs.field(default=True, init=False)
+    abandoned: bool = attrs.field(default=False, init=False)
 
     def device(self, name: str) -> str:
         """The device that was asked for."""
@@ -91,6 +96,8 @@ class Alone:
 class Several:
     """The processes of a group; `local` is the number of this one on its machine.
 
+    `parent` is the process that started it and would end it, if there is such a one.
+
     Words go over the host, in a group of their own, whatever the device.
 
     Implements: EX-18.
@@ -100,11 +107,17 @@ class Several:
     processes: int
     local: int
     words: Any
+    parent: int | None = None
 
     @property
     def first(self) -> bool:
         """Whether this process writes and decides."""
         return self.rank == 0
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether torchrun has gone on this machine."""
+        return self.parent is not None and os.getppid() != self.parent
 
     def device(self, name: str) -> str:
         """cpu, or with cuda the device with the number of this process on its machine."""
@@ -193,7 +206,8 @@ def assemble(device: str) -> Team:
     local = int(os.environ.get("LOCAL_RANK", "0"))
     begin(torch.device(local_device(device, local)))
     words = dist.new_group(backend="gloo", timeout=PATIENCE)
-    return Several(dist.get_rank(), dist.get_world_size(), local, words)
+    parent = os.getppid() if "TORCHELASTIC_RUN_ID" in os.environ else None
+    return Several(dist.get_rank(), dist.get_world_size(), local, words, parent)
 
 
 def leave() -> None:

@@ -91,14 +91,15 @@ class Rounds:
     ) -> State:
         """Go on to the last round, or to the one in which an honest agent leaves the range.
 
-        All processes stop after the same round if any of them is asked to.
+        All processes stop after the same round if any of them is asked to, or if what started
+        it has gone.
 
         Implements: EX-14, EX-16, EX-18.
         """
         program, name = self.program, self.folder.name
         evaluated = set(self.experiment.evaluation.rounds(program.rounds))
         while state.t < program.rounds and not diverged(program, state):
-            if self.team.any(stop()):
+            if self.team.any(stop() or self.team.abandoned):
                 self._save(state, writer)
                 raise StoppedError(f"{name} stopped after round {state.t}")
             state, said = advance(program, state)

@@ -6,13 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import attrs
 import pytest
 import torch
 
 from tests.torch_backend import distributed_run
 from tests.torch_backend.runs import learn
 from torch_backend import checkpoint
-from torch_backend.distributed import Part, join, require_work
+from torch_backend.distributed import Part, divided, join, require_work
 from torch_backend.errors import DeviceError
 from torch_backend.shard import Whole
 
@@ -23,6 +24,32 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+@pytest.mark.checks("EX-18")
+@pytest.mark.parametrize("estimate", ["agents", "sum"])
+@pytest.mark.parametrize("name", ["none", "per_edge", "consistent"])
+def test_a_state_of_all_agents_is_divided_completely(name: str, estimate: str) -> None:
+    """As the processes would have it: sums add up, and every row is that of the whole."""
+    whole = distributed_run.a_program(name, estimate)
+    state = learn(whole)[0][-1]
+    kept = state.estimates.flushed()
+    programs = [attrs.evolve(whole, shard=Part(5, rank, 2, 2)) for rank in range(2)]
+    parts = [divided(program, state) for program in programs]
+    assert torch.equal(torch.cat([part.losses for part in parts]), state.losses)
+    if estimate == "sum":
+        assert torch.equal(sum(part.estimates.sums for part in parts), kept.sums)
+    for program, part in zip(programs, parts, strict=True):
+        rows, edges = part.estimates.rows, [row for row in kept.rows if isinstance(row, tuple)]
+        assert rows == (*program.heard, *edges)
+        assert part.estimates.own == len(program.agents)
+        assert torch.equal(part.models, state.models)
+        for old, new in zip(kept.lengths, part.estimates.lengths, strict=True):
+            before = dict(zip(kept.rows, old, strict=True))
+            assert dict(zip(rows, new, strict=True)).items() <= before.items()
+        if estimate == "agents":
+            assert part.estimates.values().items() <= kept.values().items()
+    assert divided(whole, state).estimates.statistics() == kept.statistics()
 
 
 @pytest.mark.checks("EX-11")

@@ -134,6 +134,7 @@ def test_a_directory_of_something_else_is_refused(tiny: str, whole: Path) -> Non
         ("rounds=13", Options(), r"experiment\.rounds: 12 there, 13 asked for"),
         ("rounds=12", Options(threads=2), r"environment\.threads: 1 there, 2 asked for"),
         ("rounds=12", Options(record=True), r"environment\.recorded"),
+        ("rounds=12", Options(chunk=2), r"environment\.chunk: 1 there, 2 asked for"),
     ):
         with pytest.raises(ConfigError, match=words):
             run_experiment(load(tiny, changes=[change]), whole, options)

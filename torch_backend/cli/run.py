@@ -89,7 +89,8 @@ def run(
         leave()
         if team.first:
             command = shlex.join(["valid-torch", *sys.argv[1:]])
-            typer.echo(f"Stopped; nothing is lost. To go on: {command}", err=True)
+            also = " (or again under torchrun)" if team.processes > 1 else ""
+            typer.echo(f"Stopped; nothing is lost. To go on: {command}{also}", err=True)
         raise typer.Exit(INTERRUPTED) from None
     leave()
     if not quiet:
