@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from torch import Tensor
 
 from tests.torch_backend.killing import EXPERIMENT, contents
 from tests.torch_backend.test_distributed import free_port
@@ -26,6 +27,7 @@ from torch_backend.distributed_team import (
 )
 from torch_backend.errors import ConfigError, DeviceError
 from torch_backend.experiments import run_experiment
+from torch_backend.models.softmax import SoftmaxRegression
 from torch_backend.process import Options, StoppedError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -214,3 +216,27 @@ def test_chunks_do_not_depend_on_the_number_of_processes() -> None:
     assert Options(chunk=3).chunk_of(20) == 3
     with pytest.raises(ConfigError, match="chunk = 0"):
         Options(chunk=0)
+
+
+@pytest.mark.checks("EX-18")
+def test_every_call_of_the_model_has_a_shape_that_any_process_would_give_it(
+    tmp_path: Path, tiny: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Gradients of a chunk, and losses of the candidates of one agent."""
+    taken, looked = set(), set()
+    gradients, losses = SoftmaxRegression.gradients, SoftmaxRegression.losses
+
+    def noted_gradients(model: Any, points: Tensor, *batch: Tensor) -> tuple[Tensor, Tensor]:
+        taken.add(len(points))
+        return gradients(model, points, *batch)
+
+    def noted_losses(model: Any, points: Tensor, *batch: Tensor) -> Tensor:
+        looked.add(points.shape[:2])
+        return losses(model, points, *batch)
+
+    monkeypatch.setattr(SoftmaxRegression, "gradients", noted_gradients)
+    monkeypatch.setattr(SoftmaxRegression, "losses", noted_losses)
+    changes = ["rounds=2", "graph.name=complete:5", "validate=false"]
+    run_experiment(load(tiny, changes=changes), tmp_path / "run", Options())
+    assert taken == {2}
+    assert looked == {(2, 1)}  # itself and floor(.4 * 4) neighbours
