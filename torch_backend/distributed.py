@@ -101,7 +101,8 @@ def require_work(part: Part) -> None:
     if not last.agents:
         raise DeviceError(
             f"{part.count} agents in chunks of {part.chunk} leave some of {part.processes} "
-            "processes without work: start fewer processes or make the chunk smaller"
+            "processes without work: start fewer processes or make the chunk smaller",
+            clause="EX-18",
         )
 
 

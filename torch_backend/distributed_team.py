@@ -180,7 +180,9 @@ def local_device(name: str, local: int) -> str:
     Implements: EX-18.
     """
     if name not in ("cpu", "cuda"):
-        raise DeviceError(f"device {name!r} under torchrun: give cpu, or cuda for one GPU each")
+        raise DeviceError(
+            f"device {name!r} under torchrun: give cpu, or cuda for one GPU each", clause="EX-18"
+        )
     return f"cuda:{local}" if name == "cuda" else name
 
 
@@ -189,11 +191,22 @@ def begin(device: torch.device) -> bool:
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return False
     if not dist.is_initialized():
+        if device.type == "cuda":
+            _require_gpu(device)
+            torch.cuda.set_device(device)
         with others_reached():
-            if device.type == "cuda":
-                torch.cuda.set_device(device)
             dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=WAIT)
     return True
+
+
+def _require_gpu(device: torch.device) -> None:
+    there = torch.cuda.device_count()
+    if (device.index or 0) >= there:
+        raise DeviceError(
+            f"device {str(device)!r} cannot be used: there are {there} GPUs; start one process for "
+            "each, or use cpu",
+            clause="EX-18",
+        )
 
 
 def assemble(device: str) -> Team:

@@ -18,6 +18,7 @@ from torch_backend.config.build import build_graph, data_digest, load_data
 from torch_backend.config.experiment import Experiment, experiment_document
 from torch_backend.config.jobs import Job, jobs
 from torch_backend.data.dataset import Dataset
+from torch_backend.distributed import share
 from torch_backend.distributed_team import RefusedElsewhereError, Team, TeamError
 from torch_backend.errors import BackendError, ConfigError
 from torch_backend.process import ALONE, Options, Stop, StoppedError, Watch, locked
@@ -84,12 +85,7 @@ def run_experiment(
 
     Implements: EX-14, EX-18.
     """
-    if processes > 1 and team.processes > 1:
-        raise ConfigError(
-            f"{processes} jobs at once under torchrun: its {team.processes} processes share every "
-            "job; leave out --jobs, or start without torchrun",
-            clause="EX-18",
-        )
+    team.tell(lambda: _require_fit(team, experiment, options, processes))
     dataset = load_data(experiment, data)
     own = header(experiment, dataset, options)
     _require_alike(team, own)
@@ -108,6 +104,21 @@ def run_experiment(
             _Several(directory, experiment, data, options).run(parts, processes, watch, stop)
         found = team.tell(lambda: _gathered(directory, names))
     return results.Results.of(found)
+
+
+def _require_fit(team: Team, experiment: Experiment, options: Options, processes: int) -> None:
+    """Refuse a team in which a process has no work, and one beside several jobs at once.
+
+    Implements: EX-18.
+    """
+    if processes > 1 and team.processes > 1:
+        raise ConfigError(
+            f"{processes} jobs at once under torchrun: its {team.processes} processes share every "
+            "job; leave out --jobs, or start without torchrun",
+            clause="EX-18",
+        )
+    agents = build_graph(experiment).agents
+    share(team, agents, options.chunk_of(agents))
 
 
 def _require_alike(team: Team, own: dict[str, Any]) -> None:

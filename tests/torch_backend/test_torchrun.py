@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from torch import Tensor
 
 from tests.torch_backend.killing import EXPERIMENT, contents
@@ -25,7 +26,7 @@ from torch_backend.distributed_team import (
     assemble,
     local_device,
 )
-from torch_backend.errors import ConfigError, DeviceError
+from torch_backend.errors import BackendError, ConfigError, DeviceError
 from torch_backend.experiments import run_experiment
 from torch_backend.models.softmax import SoftmaxRegression
 from torch_backend.process import Options, StoppedError
@@ -91,15 +92,20 @@ def alive(pid: int) -> bool:
 @pytest.mark.deep
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks for processes in /proc")
 @pytest.mark.checks("EX-14", "EX-18")
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("victim", ["torchrun", "first", "second"])
+@pytest.mark.parametrize(
+    ("victim", "number"),
+    [
+        ("torchrun", signal.SIGKILL), ("torchrun", signal.SIGTERM), ("torchrun", signal.SIGINT),
+        ("first", signal.SIGKILL), ("second", signal.SIGKILL), ("second", signal.SIGINT),
+    ],
+)  # fmt: skip
 def test_a_killed_process_ends_all_and_the_next_call_goes_on(
     tmp_path: Path, tiny: str, victim: str, number: signal.Signals
 ) -> None:
-    longer = load(tiny, changes=["rounds=150"])
+    longer = load(tiny, changes=["rounds=100"])
     run_experiment(longer, tmp_path / "whole", Options())
     begun = 1 + random.Random(f"{victim} {number}").randrange(8)
-    arguments = ("--set", "rounds=150", "-q", "--checkpoint-every", "10")
+    arguments = ("--set", "rounds=100", "-q", "--checkpoint-every", "10")
     run = started(tmp_path, *arguments)
     while run.poll() is None and len([*(tmp_path / "run").glob("jobs/*/curve.csv")]) < begun:
         time.sleep(0.01)
@@ -182,6 +188,7 @@ def test_processes_that_would_compute_otherwise_are_refused(
 ) -> None:
     line = Line(monkeypatch)
     document: dict[str, Any] = {"environment": {"torch": "1.0"}}
+    line.first.tell(lambda: None)  # it fits
     line.first.tell(lambda: document)
     with pytest.raises(TeamError, match=r"process 1 differs from the first in environment\.torch"):
         run_experiment(load(tiny), tmp_path / "run", Options(), team=line.second)
@@ -189,11 +196,26 @@ def test_processes_that_would_compute_otherwise_are_refused(
 
 
 @pytest.mark.checks("EX-18")
-def test_jobs_at_once_under_torchrun_are_refused(tmp_path: Path, tiny: str) -> None:
-    with pytest.raises(ConfigError, match=r"2 jobs at once under torchrun.*leave out --jobs"):
-        run_experiment(
-            load(tiny), tmp_path / "run", Options(), processes=2, team=Several(0, 4, 0, None)
-        )
+@pytest.mark.parametrize(
+    ("processes", "chunk", "words"),
+    [
+        (2, None, "2 jobs at once under torchrun.*leave out --jobs"),
+        (1, 4, "4 agents in chunks of 4 leave some of 2 processes without work"),
+    ],
+)
+def test_processes_that_cannot_share_are_refused_once_and_before_anything_is_written(
+    tmp_path: Path,
+    tiny: str,
+    monkeypatch: pytest.MonkeyPatch,
+    processes: int,
+    chunk: int | None,
+    words: str,
+) -> None:
+    line, options = Line(monkeypatch), Options(chunk=chunk)
+    for team, kind in ((line.first, BackendError), (line.second, RefusedElsewhereError)):
+        with pytest.raises(kind, match=words) as caught:
+            run_experiment(load(tiny), tmp_path / "run", options, processes=processes, team=team)
+        assert caught.value.clause == "EX-18"
     assert not (tmp_path / "run").exists()
 
 
@@ -204,7 +226,12 @@ def test_every_process_has_a_device_of_its_own(monkeypatch: pytest.MonkeyPatch) 
     for name in ("cuda:1", "mps", "nonsense"):
         with pytest.raises(DeviceError, match="under torchrun: give cpu, or cuda"):
             local_device(name, 0)
-    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("LOCAL_RANK", "3")
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)
+    with pytest.raises(DeviceError, match="'cuda:3' cannot be used: there are 3 GPUs"):
+        assemble("cuda")
+    monkeypatch.delenv("WORLD_SIZE")
     alone = assemble("mps")
     assert alone == Alone()
     assert alone.device("cuda:1") == "cuda:1"
