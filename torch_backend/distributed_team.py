@@ -93,7 +93,7 @@ class Alone:
 
 
 @attrs.frozen(eq=False)
-class Several:
+class Group:
     """The processes of a group; `local` is the number of this one on its machine.
 
     `parent` is the process that started it and would end it, if there is such a one.
@@ -220,7 +220,7 @@ def assemble(device: str) -> Team:
     begin(torch.device(local_device(device, local)))
     words = dist.new_group(backend="gloo", timeout=PATIENCE)
     parent = os.getppid() if "TORCHELASTIC_RUN_ID" in os.environ else None
-    return Several(dist.get_rank(), dist.get_world_size(), local, words, parent)
+    return Group(dist.get_rank(), dist.get_world_size(), local, words, parent)
 
 
 def leave() -> None:

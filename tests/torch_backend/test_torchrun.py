@@ -20,8 +20,8 @@ from tests.torch_backend.test_distributed import free_port
 from torch_backend.config.load import load
 from torch_backend.distributed_team import (
     Alone,
+    Group,
     RefusedElsewhereError,
-    Several,
     TeamError,
     assemble,
     local_device,
@@ -155,9 +155,9 @@ class Line:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.sent: list[bytes] = []
-        monkeypatch.setattr(Several, "hand_out", self._hand_out)
-        monkeypatch.setattr(Several, "any", lambda _team, flag: flag)
-        self.first, self.second = (Several(rank, 2, rank, None) for rank in range(2))
+        monkeypatch.setattr(Group, "hand_out", self._hand_out)
+        monkeypatch.setattr(Group, "any", lambda _team, flag: flag)
+        self.first, self.second = (Group(rank, 2, rank, None) for rank in range(2))
 
     def _hand_out(self, data: bytes) -> bytes:
         if data:
