@@ -153,7 +153,8 @@ def test_every_command_of_the_readme_works(tmp_path, monkeypatch) -> None:
             assert status in {0, 1}, f"{reduced}\n{output}"
 
 
-def test_the_programs_of_the_readme_run() -> None:
+def test_the_programs_of_the_readme_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     programs = [block for block in blocks(text) if block.info == "python"]
     assert programs

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -146,9 +147,9 @@ def _print(title: str, lines: Lines, console: Console, *, markdown: bool) -> Non
             typer.echo(f"| {' | '.join(row)} |")
         typer.echo("")
         return
-    shown = Table(title=title, title_justify="left")
+    shown = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for name in heading:
-        shown.add_column(name)
+        shown.add_column(name, overflow="fold")
     for row in rows:
         shown.add_row(*row)
     console.print(shown)
