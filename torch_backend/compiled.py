@@ -15,8 +15,18 @@ Compiled = TypeVar("Compiled", bound=Callable[..., Any])
 
 compiled = cast("Callable[[Compiled], Compiled]", numba.njit(cache=True, nogil=True))
 
+reordered = cast(
+    "Callable[[Compiled], Compiled]", numba.njit(cache=True, nogil=True, fastmath={"reassoc"})
+)
+
+NARROW = 256
+"""Columns of a dozen rows that stay in the nearest cache."""
+
 BLOCK = 512
 """Columns that are worked on at a time: a block of all agents stays in the cache."""
+
+WIDE = 8192
+"""The same where few rows are kept between passes: fewer, longer passes."""
 
 LIMB = 24
 """Bits of a limb, as in `torch_backend.planes`."""
@@ -26,58 +36,87 @@ LIMB = 24
 def _change(said: Any, left: int, base: Any, plus: Any, minus: Any, total: Any) -> None:
     """base plus the models of some senders, minus those of others, on the columns from left on."""
     width = len(total)
-    both = min(len(plus), len(minus))
-    if both == 0:
-        total[:] = base
-    for place in range(both):
-        first, second = said[plus[place], left:], said[minus[place], left:]
-        before = base if place == 0 else total
-        for j in range(width):
-            total[j] = before[j] + first[j] - second[j]
-    even = both + (len(plus) - both) // 2 * 2
-    for place in range(both, even, 2):
+    before = base
+    fours = len(plus) // 4 * 4
+    for place in range(0, fours, 4):
         first, second = said[plus[place], left:], said[plus[place + 1], left:]
+        third, fourth = said[plus[place + 2], left:], said[plus[place + 3], left:]
         for j in range(width):
-            total[j] += first[j] + second[j]
-    for place in range(even, len(plus)):
+            total[j] = before[j] + (first[j] + second[j]) + (third[j] + fourth[j])
+        before = total
+    for place in range(fours, len(plus)):
         first = said[plus[place], left:]
         for j in range(width):
-            total[j] += first[j]
-    for place in range(both, len(minus)):
+            total[j] = before[j] + first[j]
+        before = total
+    for place in range(len(minus)):
         first = said[minus[place], left:]
         for j in range(width):
-            total[j] -= first[j]
+            total[j] = before[j] - first[j]
+        before = total
+
+
+@compiled
+def _mixed(rows: Any, numbers: Any, total: Any, into: Any, point: Any) -> None:
+    """total = before + first - second, Y = factor own + a total, and Y as a point if wanted."""
+    before, first, second, mine = rows
+    factor, a, scale = numbers
+    if len(point):
+        for j in range(len(mine)):
+            entry = before[j] + first[j] - second[j]
+            Y = factor * mine[j] + a * entry
+            total[j] = entry
+            into[j] = Y
+            point[j] = np.float32(np.float64(Y) * scale)
+    else:
+        for j in range(len(mine)):
+            entry = before[j] + first[j] - second[j]
+            total[j] = entry
+            into[j] = factor * mine[j] + a * entry
+
+
+@compiled
+def _slots(bases: Any) -> tuple[Any, int]:
+    """Where the sum of every row is kept: those that are bases apart, all others in place 0."""
+    slots, used = np.zeros(len(bases), np.int64), 1
+    for base in bases:
+        if base >= 0 and slots[base] == 0:
+            slots[base] = used
+            used += 1
+    return slots, used
 
 
 @compiled
 def mix(arrays: Any, plan: Any, numbers: Any, begin: int, end: int) -> None:
     """Y = factor own + a times the sum of the senders' models, and Y as points if there is room.
 
-    A sum is that of an earlier row, its base, with some senders added and some taken away.
-    `arrays` are own models, what everybody said, Y, and the points (or nothing); `plan` the bases,
-    the senders to add and to take away (where those of a row begin, and all of them), the factors;
-    `numbers` a and the scale of the points.
+    A sum is that of an earlier row, its base, with some senders added and some taken away; the
+    last of either are taken in the pass that makes Y. `arrays` are own models, what everybody
+    said, Y, and the points (or nothing); `plan` the bases, the senders to add and to take away
+    (where those of a row begin, and all of them), the factors; `numbers` a and the scale of the
+    points.
     """
     own, said, Y, points = arrays
     bases, added, add, removed, remove, factors = plan
     a, scale = numbers
-    count = own.shape[0]
-    totals, zero = np.empty((count, BLOCK), np.int64), np.zeros(BLOCK, np.int64)
-    for left in range(begin, end, BLOCK):
-        width = min(BLOCK, end - left)
-        for row in range(count):
-            base = totals[bases[row], :width] if bases[row] >= 0 else zero[:width]
+    slots, used = _slots(bases)
+    totals, zero = np.empty((used, WIDE), np.int64), np.zeros(WIDE, np.int64)
+    for left in range(begin, end, WIDE):
+        right = min(left + WIDE, end)
+        width = right - left
+        nothing = zero[:width]
+        for row in range(own.shape[0]):
             plus, minus = add[added[row] : added[row + 1]], remove[removed[row] : removed[row + 1]]
-            total = totals[row, :width]
-            _change(said, left, base, plus, minus, total)
-            mine, into = own[row, left : left + width], Y[row, left : left + width]
-            factor = factors[row]
-            for j in range(width):
-                into[j] = factor * mine[j] + a * total[j]
-            if len(points):
-                point = points[row, left : left + width]
-                for j in range(width):
-                    point[j] = np.float32(np.float64(into[j]) * scale)
+            total = totals[slots[row], :width]
+            before = totals[slots[bases[row]], :width] if bases[row] >= 0 else nothing
+            if len(plus) > 1 or len(minus) > 1:
+                _change(said, left, before, plus[:-1], minus[:-1], total)
+                before = total
+            first = said[plus[-1], left:right] if len(plus) else nothing
+            second = said[minus[-1], left:right] if len(minus) else nothing
+            rows = before, first, second, own[row, left:right]
+            point = points[row, left:right] if len(points) else points[:0].reshape(0)
+            _mixed(rows, (factors[row], a, scale), total, Y[row, left:right], point)
 
 
 @compiled
@@ -203,3 +242,56 @@ def narrow(models: Any, into: Any, begin: int, end: int) -> int:
             bits |= wide[j] ^ (wide[j] >> 63)
         widest |= bits
     return widest
+
+
+@compiled
+def _exchange(first: Any, second: Any) -> None:
+    """The smaller entries come first, the larger ones second."""
+    for j in range(len(first)):
+        one, other = first[j], second[j]
+        first[j], second[j] = min(one, other), max(one, other)
+
+
+@compiled
+def ranked_sum(
+    words: Any, starts: Any, network: Any, wanted: Any, into: Any, begin: int, end: int
+) -> None:
+    """The sum of the entries of the wanted ranks, of vectors that begin at `starts` of `words`.
+
+    `network` has the lines that are compared, [steps, 2].
+    """
+    lines = np.empty((len(starts), NARROW), np.int64)
+    for left in range(begin, end, NARROW):
+        width = min(NARROW, end - left)
+        for line in range(len(starts)):
+            here, entries = lines[line], words[starts[line] + left :]
+            for j in range(width):
+                here[j] = entries[j]
+        for step in range(len(network)):
+            _exchange(lines[network[step, 0], :width], lines[network[step, 1], :width])
+        total = into[left : left + width]
+        total[:] = 0
+        for rank in wanted:
+            here = lines[rank]
+            for j in range(width):
+                total[j] += here[j]
+
+
+@compiled
+def squared_distances(words: Any, pairs: Any, into: Any, begin: int, end: int) -> None:
+    """For each pair of places where vectors begin, the sum of squares of their difference."""
+    for left in range(begin, end, BLOCK):
+        width = min(BLOCK, end - left)
+        for place in range(len(pairs)):
+            first, second = pairs[place, 0] + left, pairs[place, 1] + left
+            into[place] += _squares(words[first : first + width], words[second : second + width])
+
+
+@reordered
+def _squares(first: Any, second: Any) -> float:
+    """In float64 and in any order: who needs more than 30 bits of it must count exactly."""
+    total = 0.0
+    for j in range(len(first)):
+        difference = np.float64(first[j] - second[j])
+        total += difference * difference
+    return total

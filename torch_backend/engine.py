@@ -17,6 +17,7 @@ from torch_backend.data.batches import batch_indices
 from torch_backend.delivery import Said, alarms_after, deliver
 from torch_backend.errors import ConfigError
 from torch_backend.estimates import Estimates, no_estimates
+from torch_backend.fast import room
 from torch_backend.program import Program
 from torch_backend.rules.plain import Plain, mix
 from torch_backend.rules.rule import Losses, Received
@@ -115,7 +116,7 @@ def _mixed(
     Implements: AR-4.
     """
     if isinstance(program.rule, Plain):
-        points = torch.empty(received.own.shape, dtype=program.dtype, device=program.device)
+        points = room(received.own.shape, program.dtype, program.device)
         return mix(program.lattice, t, program.graph, received, points), points
     evaluate = batches.losses if program.rule.needs_losses else None
     Y, E = program.rule.mix(t, program.lattice, program.graph, received, evaluate)

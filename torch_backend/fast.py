@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 from typing import TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -29,6 +30,17 @@ def loops(*tensors: Tensor) -> ModuleType | None:
     if name not in sys.modules and importlib.util.find_spec("numba") is None:
         return None
     return importlib.import_module(name)
+
+
+def room(shape: Sequence[int], dtype: torch.dtype, device: torch.device) -> Tensor:
+    """A tensor that is not filled; on the host numpy asks for it to lie on large pages.
+
+    Passes over many rows at once then find the addresses of their pages at hand.
+    """
+    if device.type != "cpu":
+        return torch.empty(tuple(shape), dtype=dtype, device=device)
+    item = torch.empty(0, dtype=dtype).numpy().dtype
+    return torch.from_numpy(np.empty(tuple(shape), dtype=item))
 
 
 def spread(columns: int, work: Callable[[int, int], ResultT]) -> Sequence[ResultT]:

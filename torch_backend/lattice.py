@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from torch_backend.errors import DeviceError
-from torch_backend.fast import loops, spread
+from torch_backend.fast import loops, room, spread
 from valid_ref.graph import AgentGraph
 from valid_ref.lattice import WORD_LIMIT, LatticeParameters
 
@@ -126,16 +126,16 @@ def mix(
     a = parameters.schedule.a(t)
     fast = loops(own, said)
     if fast is not None:
-        Y = torch.empty_like(own)
+        Y = room(own.shape, own.dtype, own.device)
         plan = sum_plan(graph, agents)
         factors = (1 << parameters.precision.step_bits) - a * plan[-1]
-        room = np.empty((0, 0), dtype=np.float32)
+        filled = np.empty((0, 0), dtype=np.float32)
         if points is not None and points.dtype is torch.float32:
-            room = points.numpy()
-        arrays, lists = (own.numpy(), said.numpy(), Y.numpy(), room), (*plan[:-1], factors)
+            filled = points.numpy()
+        arrays, lists = (own.numpy(), said.numpy(), Y.numpy(), filled), (*plan[:-1], factors)
         numbers = a, point_scale(parameters)
         spread(own.shape[1], lambda begin, end: fast.mix(arrays, lists, numbers, begin, end))
-        if points is not None and not len(room):
+        if points is not None and not len(filled):
             points.copy_(evaluation_points(parameters, Y, points.dtype))
         return Y
     column = (1 << parameters.precision.step_bits) - a * degrees(graph, agents, own.device)
@@ -161,7 +161,7 @@ def evaluation_points(
     scale = point_scale(parameters)
     fast = loops(Y)
     if fast is not None and dtype is torch.float32:
-        points = torch.empty(Y.shape, dtype=dtype)
+        points = room(Y.shape, dtype, Y.device)
         both = Y.numpy(), scale, points.numpy()
         spread(Y.shape[1], lambda begin, end: fast.evaluation_points(*both, begin, end))
         return points
@@ -228,7 +228,7 @@ def _compiled_step(
     limits: tuple[float, int, int],
 ) -> Step:
     """The same in one pass over memory; Y becomes Gamma."""
-    x = torch.empty_like(Y)
+    x = room(Y.shape, Y.dtype, Y.device)
     arrays = Y.numpy(), gradients.numpy(), x.numpy()
 
     def work(begin: int, end: int) -> Integers:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from torch_backend.errors import ConfigError
+from torch_backend.fast import room
 from torch_backend.models.batched import (
     checked_batch,
     checked_points,
@@ -74,7 +75,7 @@ class MlpModel:
         layers = self.layers(points)
         inputs = _activations(layers, images)
         loss, slope = loss_and_slope(inputs.pop(), labels)
-        gradient = torch.empty_like(points)
+        gradient = room(points.shape, points.dtype, points.device)
         written = self.layers(gradient)
         for (weights, _), (into, into_bias) in zip(
             reversed(layers), reversed(written), strict=True
