@@ -295,3 +295,29 @@ def _squares(first: Any, second: Any) -> float:
         difference = np.float64(first[j] - second[j])
         total += difference * difference
     return total
+
+
+@compiled
+def blend(rows: Any, numbers: Any, arrays: Any, begin: int, end: int) -> None:
+    """Y = mine own + weight total / count, half to even, and E = 2^bits own.
+
+    `rows` are own and total, `numbers` mine, weight, count and the bits, `arrays` Y and E. Both
+    quotients are below 2^50 and taken as in `_read`.
+    """
+    mine, weight, count, bits = numbers
+    own, total = rows[0][begin:end], rows[1][begin:end]
+    Y, E = arrays[0][begin:end], arrays[1][begin:end]
+    inverse = 1.0 / np.float64(count)
+    for j in range(end - begin):
+        first = np.int64(np.floor(np.float64(total[j]) * inverse))
+        rest = total[j] - first * count
+        first += np.int64(rest >= count) - np.int64(rest < 0)
+        scaled = (total[j] - first * count) * weight
+        second = np.int64(np.floor(np.float64(scaled) * inverse))
+        rest = scaled - second * count
+        second += np.int64(rest >= count) - np.int64(rest < 0)
+        below = first * weight + second
+        twice = 2 * (scaled - second * count)
+        up = np.int64(twice > count) + (np.int64(twice == count) & below)
+        Y[j] = mine * own[j] + below + (up & 1)
+        E[j] = own[j] << bits

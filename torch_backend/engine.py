@@ -184,9 +184,9 @@ class Batches:
         if not self._whole:
             self._whole.append(self._made(everybody))
         images, labels = self._whole[0]
-        if list(positions) == list(everybody):
-            return images, labels
-        return images[list(positions)], labels[list(positions)]
+        run = range(positions[0], positions[0] + len(positions)) if len(positions) else range(0)
+        where = slice(run.start, run.stop) if list(positions) == list(run) else list(positions)
+        return images[where], labels[where]
 
     def _made(self, positions: Sequence[int]) -> tuple[Tensor, Tensor]:
         program = self.program

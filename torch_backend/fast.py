@@ -1,5 +1,7 @@
 """When compiled loops are used, and how threads share them; the integers are always the same."""
 
+import ctypes
+import functools
 import importlib
 import importlib.util
 import sys
@@ -18,6 +20,9 @@ PAYS_FROM = 1 << 17
 COLUMNS = 1 << 12
 """A thread gets at least so many columns."""
 
+KEPT = (-3, 32 << 20), (-1, 1 << 30)
+"""M_MMAP_THRESHOLD at its highest, so that memory is kept, and M_TRIM_THRESHOLD: how much."""
+
 ResultT = TypeVar("ResultT")
 
 
@@ -32,6 +37,21 @@ def loops(*tensors: Tensor) -> ModuleType | None:
     return importlib.import_module(name)
 
 
+@functools.cache
+def keep_freed_memory() -> None:
+    """Ask the C library, where it can be asked, not to hand back memory after every round.
+
+    Otherwise the system takes back arrays of some megabytes and fills them with zeros when the
+    next round asks for them.
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):
+        return
+    for option, size in KEPT:
+        mallopt(option, size)
+
+
 def room(shape: Sequence[int], dtype: torch.dtype, device: torch.device) -> Tensor:
     """A tensor that is not filled; on the host numpy asks for it to lie on large pages.
 
@@ -39,6 +59,7 @@ def room(shape: Sequence[int], dtype: torch.dtype, device: torch.device) -> Tens
     """
     if device.type != "cpu":
         return torch.empty(tuple(shape), dtype=dtype, device=device)
+    keep_freed_memory()
     item = torch.empty(0, dtype=dtype).numpy().dtype
     return torch.from_numpy(np.empty(tuple(shape), dtype=item))
 

@@ -158,14 +158,18 @@ def evaluation_points(
 
     Implements: AR-4.
     """
-    scale = point_scale(parameters)
-    fast = loops(Y)
+    return reals(Y, point_scale(parameters), dtype)
+
+
+def reals(rows: Tensor, scale: float, dtype: torch.dtype = torch.float32) -> Tensor:
+    """Rows of integers times a power of two: the nearest float64, and from that the `dtype`."""
+    fast = loops(rows)
     if fast is not None and dtype is torch.float32:
-        points = room(Y.shape, dtype, Y.device)
-        both = Y.numpy(), scale, points.numpy()
-        spread(Y.shape[1], lambda begin, end: fast.evaluation_points(*both, begin, end))
-        return points
-    return Y.double().mul_(scale).to(dtype)
+        found = room(rows.shape, dtype, rows.device)
+        both = rows.numpy(), scale, found.numpy()
+        spread(rows.shape[1], lambda begin, end: fast.evaluation_points(*both, begin, end))
+        return found
+    return rows.double().mul_(scale).to(dtype)
 
 
 @attrs.frozen(eq=False)

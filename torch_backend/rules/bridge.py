@@ -12,7 +12,7 @@ from torch_backend.options import one_of, whole
 from torch_backend.rules.exact import check_scale, scaled_mean
 from torch_backend.rules.krum import krum_choice, krum_order
 from torch_backend.rules.neighbourhood import for_each_receiver, require
-from torch_backend.rules.order import in_blocks, ranked
+from torch_backend.rules.order import in_blocks, ranked, ranked_sum
 from torch_backend.rules.rule import Losses, Received
 from valid_ref.graph import AgentGraph
 from valid_ref.lattice import LatticeParameters
@@ -83,12 +83,7 @@ class BridgeMedian(_Bridge):
         low, high = (len(rows) - 1) // 2, len(rows) // 2
         chosen = {"lower": (low,), "upper": (high,), "mean_of_middle": (low, high)}[self.median]
         wanted = tuple(sorted(set(chosen)))
-
-        def combine(piece: list[Tensor]) -> Tensor:
-            middle = ranked(piece, wanted)
-            return scaled_mean(sum(middle[1:], start=middle[0]), len(middle), 1 << step_bits)
-
-        return in_blocks(rows, combine)
+        return scaled_mean(ranked_sum(rows, wanted), len(wanted), 1 << step_bits)
 
 
 @attrs.frozen
@@ -108,12 +103,7 @@ class BridgeTrimmed(_Bridge):
     def screen(self, rows: Sequence[Tensor], step_bits: int) -> Tensor:
         """The trimmed mean."""
         kept = range(self.b, len(rows) - self.b)
-
-        def combine(piece: list[Tensor]) -> Tensor:
-            left = ranked(piece, kept) if self.b else piece
-            return scaled_mean(sum(left[1:], start=left[0]), len(left), 1 << step_bits)
-
-        return in_blocks(rows, combine)
+        return scaled_mean(ranked_sum(rows, kept), len(kept), 1 << step_bits)
 
 
 @attrs.frozen

@@ -4,10 +4,14 @@ import itertools
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from torch_backend.errors import ScreeningError
+from torch_backend.fast import loops, spread
+from torch_backend.rules.order import together
 from valid_ref.lattice import WORD_LIMIT, LatticeParameters, squared_norm
 
 DOUBTFUL = 1e-9
@@ -40,6 +44,26 @@ def scaled_mean(total: Tensor, count: int, weight: int) -> Tensor:
     twice = 2 * (scaled_rest - whole * count)
     below = quotient * weight + whole
     return below + ((twice > count) | ((twice == count) & (below & 1 == 1)))
+
+
+def squared_distances(pairs: Sequence[tuple[Tensor, Tensor]]) -> list[float]:
+    """|first - second|^2 of pairs of lattice vectors, in float64; exactly 0 for equal vectors."""
+    if not pairs:
+        return []
+    words, starts = together([row for pair in pairs for row in pair])
+    fast = loops(words)
+    if fast is None:
+        return [squared_distance(first, second) for first, second in pairs]
+    places = starts.reshape(-1, 2)
+
+    def work(begin: int, end: int) -> npt.NDArray[np.float64]:
+        found = np.zeros(len(pairs))
+        fast.squared_distances(words.numpy(), places, found, begin, end)
+        return found
+
+    parts = spread(len(pairs[0][0]), work)
+    total: list[float] = sum(parts[1:], parts[0]).tolist()
+    return total
 
 
 def squared_distance(first: Tensor, second: Tensor) -> float:

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from torch_backend.errors import ScreeningError
+from torch_backend.fast import room
 from torch_backend.rules.rule import Received
 from valid_ref.graph import AgentGraph
 
@@ -29,6 +30,7 @@ def screened(
         if agent == receiver:
             row = received.own[position]
             shared = same_vector(row, received.said[agent])
+            row = received.said[agent] if shared else row
         else:
             row = received.model(agent, receiver)
             shared = (agent, receiver) not in received.edges
@@ -46,7 +48,7 @@ def for_each_receiver(
     graph: AgentGraph, received: Received, rule: Callable[[list[Tensor]], Tensor], *, own: bool
 ) -> Tensor:
     """[A, d]: the rule applied to the set of every receiver, once for each different set."""
-    result = torch.empty_like(received.own)
+    result = room(received.own.shape, received.own.dtype, received.own.device)
     done: dict[Sources, int] = {}
     for position in range(len(received.agents)):
         sources, rows = screened(graph, received, position, own=own)

@@ -8,8 +8,12 @@ import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
+
+from torch_backend.fast import loops, spread
 
 Step = tuple[int, int, bool, bool]
 """Two lines of the network, and whether the smaller is needed on the first, the larger on the
@@ -56,6 +60,39 @@ def ranked(rows: Sequence[Tensor], wanted: Sequence[int]) -> list[Tensor]:
         if larger:
             lines[high] = torch.maximum(first, second)
     return [lines[rank] for rank in wanted]
+
+
+def ranked_sum(rows: Sequence[Tensor], wanted: Sequence[int]) -> Tensor:
+    """The sum of the vectors of the wanted ranks; the rows are not changed."""
+    words, starts = together(rows)
+    fast = loops(words)
+    if fast is None:
+
+        def combine(piece: list[Tensor]) -> Tensor:
+            found = ranked(piece, wanted)
+            return sum(found[1:], start=found[0])
+
+        return in_blocks(rows, combine)
+    total = torch.empty_like(rows[0], memory_format=torch.contiguous_format)
+    network = [(low, high) for low, high, *_ in plan(len(rows), tuple(wanted))]
+    lists = (
+        starts,
+        np.array(network, dtype=np.int64).reshape(-1, 2),
+        np.array(wanted, dtype=np.int64),
+    )
+    arrays = words.numpy(), *lists, total.numpy()
+    spread(len(total), lambda begin, end: fast.ranked_sum(*arrays, begin, end))
+    return total
+
+
+def together(rows: Sequence[Tensor]) -> tuple[Tensor, npt.NDArray[np.int64]]:
+    """Memory in which all rows lie, and where in it each begins; a copy if they lie apart."""
+    memory = {row.untyped_storage().data_ptr() for row in rows}
+    if len(memory) > 1 or not all(row.is_contiguous() for row in rows):
+        rows = list(torch.stack(list(rows)))
+    words = torch.empty(0, dtype=rows[0].dtype, device=rows[0].device)
+    words.set_(rows[0].untyped_storage())
+    return words, np.array([row.storage_offset() for row in rows], dtype=np.int64)
 
 
 def in_blocks(rows: Sequence[Tensor], combine: Callable[[list[Tensor]], Tensor]) -> Tensor:

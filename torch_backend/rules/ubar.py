@@ -1,15 +1,16 @@
 """UBAR: the nearest models, of these the ones that do well on the own batch, and their mean."""
 
 import math
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 import attrs
 import torch
 from torch import Tensor
 
+from torch_backend import lattice
 from torch_backend.errors import ScreeningError
+from torch_backend.fast import loops, room
 from torch_backend.options import one_of, real
 from torch_backend.rules.exact import (
     ascending,
@@ -17,15 +18,18 @@ from torch_backend.rules.exact import (
     exact_squared_distance,
     scaled_mean,
     share_of,
-    squared_distance,
+    squared_distances,
 )
 from torch_backend.rules.neighbourhood import same_vector
 from torch_backend.rules.rule import Losses, Received
 from valid_ref.graph import AgentGraph
 from valid_ref.lattice import LatticeParameters
 
-EVALUATED = 1 << 25
-"""Entries of candidate models that are evaluated at once."""
+EVALUATED = 1 << 22
+"""Entries of candidate models that are evaluated at once: their memory is soon used again."""
+
+QUOTIENT = 1 << 50
+"""Means of models and step bits up to this are left to compiled loops."""
 
 
 @attrs.frozen
@@ -89,18 +93,13 @@ class Ubar:
         bits, scale = parameters.precision.step_bits, parameters.precision.fraction_bits
         weight = round(math.ldexp(self.mixing, bits))
         near = self._nearest(graph, received)
-        E = received.own << bits
-        Y = received.own * weight
-        for positions in _chunks(near, parameters.dimension):
-            points = torch.stack(
-                [_real(torch.stack([received.own[p], *near[p]]), scale) for p in positions]
-            )
-            found = losses(positions, points).double().tolist()
-            for position, (own, *others) in zip(positions, found, strict=True):
-                good = self.accepted(own, others)
-                total = sum((near[position][i] for i in good[1:]), start=near[position][good[0]])
-                Y[position].add_(scaled_mean(total, len(good), (1 << bits) - weight))
-        return Y, E
+        evaluated = _evaluated(received, near, 2.0**-scale, losses)
+        chosen = [
+            [near[position][i] for i in self.accepted(own, others)]
+            for position, (own, *others) in enumerate(evaluated)
+        ]
+        narrow = max(parameters.model_limit, 1 << bits) <= QUOTIENT
+        return _blended(received.own, chosen, weight, bits, narrow=narrow)
 
     def accepted(self, own: float, others: Sequence[float]) -> list[int]:
         """The positions of N^r in N^s, which is in the order of distance, nearest first."""
@@ -114,40 +113,94 @@ class Ubar:
 
     def _nearest(self, graph: AgentGraph, received: Received) -> list[list[Tensor]]:
         """N^s of every receiver, nearest first."""
-        known: dict[tuple[int, int], float] = {}
-        nearest = []
+        known: dict[tuple[int, ...], tuple[Tensor, Tensor]] = {}
+        names: list[list[tuple[int, ...]]] = []
+        screened: list[tuple[Tensor, list[Tensor]]] = []
         for position, receiver in enumerate(received.agents):
-            own, rows = received.own[position], received.rows(graph, position)
-            plain = same_vector(own, received.said[receiver])
-            distances = []
+            own, said = received.own[position], received.said[receiver]
+            plain = same_vector(own, said)
+            rows = received.rows(graph, position)
+            names.append([])
             for sender, row in zip(graph.neighbours(receiver), rows, strict=True):
                 # Between two agents that said what they have, the distance is one for both.
-                pair = (min(sender, receiver), max(sender, receiver))
                 shared = plain and (sender, receiver) not in received.edges
-                found = known.get(pair) if shared else None
-                distance = squared_distance(row, own) if found is None else found
-                if shared:
-                    known[pair] = distance
-                distances.append(distance)
+                name = (min(sender, receiver), max(sender, receiver))
+                names[-1].append(name if shared else (sender, receiver, position))
+                known.setdefault(names[-1][-1], (row, said if plain else own))
+            screened.append((own, rows))
+        distances = dict(zip(known, squared_distances([*known.values()]), strict=True))
+        nearest = []
+        for wanted, (own, rows) in zip(names, screened, strict=True):
 
             def exactly(i: int, own: Tensor = own, rows: Sequence[Tensor] = rows) -> int:
                 return exact_squared_distance(rows[i], own)
 
-            order = ascending(distances, exactly)
+            order = ascending([distances[name] for name in wanted], exactly)
             nearest.append([rows[i] for i in order[: self.candidates(len(rows))]])
         return nearest
 
 
-def _real(models: Tensor, fraction_bits: int) -> Tensor:
-    return (models.double() * 2.0**-fraction_bits).float()
+def _blended(
+    own: Tensor, chosen: Sequence[Sequence[Tensor]], weight: int, bits: int, *, narrow: bool
+) -> tuple[Tensor, Tensor]:
+    """weight own + (2^bits - weight) mean of the chosen, and 2^bits own, for every receiver."""
+    fast = loops(own) if narrow else None
+    if fast is None:
+        Y = own * weight
+        for row, models in zip(Y, chosen, strict=True):
+            total = sum(models[1:], start=models[0])
+            row.add_(scaled_mean(total, len(models), (1 << bits) - weight))
+        return Y, own << bits
+    Y, E = (room(own.shape, own.dtype, own.device) for _ in range(2))
+    for mine, models, *into in zip(own, chosen, Y, E, strict=True):
+        numbers = weight, (1 << bits) - weight, len(models), bits
+        total = sum(models[1:], start=models[0])
+        rows, found = (mine.numpy(), total.numpy()), tuple(row.numpy() for row in into)
+        fast.blend(rows, numbers, found, 0, len(mine))
+    return Y, E
 
 
-def _chunks(near: Sequence[Sequence[Tensor]], dimension: int) -> Iterator[list[int]]:
-    """Receivers with equally many candidates, as many at once as EVALUATED allows."""
-    by_count: defaultdict[int, list[int]] = defaultdict(list)
-    for position, rows in enumerate(near):
-        by_count[len(rows)].append(position)
-    for count, positions in sorted(by_count.items()):
-        size = max(1, EVALUATED // ((count + 1) * dimension))
-        for start in range(0, len(positions), size):
-            yield positions[start : start + size]
+def _evaluated(
+    received: Received, near: Sequence[Sequence[Tensor]], scale: float, losses: Losses
+) -> list[list[float]]:
+    """The losses of the own model and of all candidates of every receiver.
+
+    First as many candidates as all receivers have, then the further ones of those with more.
+    """
+    models, wanted = _distinct(received, near)
+    points = [lattice.reals(rows, scale) for rows in models]
+    table = points[0] if len(points) == 1 else torch.cat(points)
+    found: list[list[float]] = [[] for _ in wanted]
+    done = 0
+    for count in sorted({len(places) for places in wanted}):
+        left = [position for position, places in enumerate(wanted) if len(places) >= count]
+        size = max(1, EVALUATED // ((count - done) * table.shape[1]))
+        for begin in range(0, len(left), size):
+            some = left[begin : begin + size]
+            places = torch.tensor([wanted[position][done:count] for position in some])
+            candidates = room((places.numel(), table.shape[1]), table.dtype, table.device)
+            torch.index_select(table, 0, places.reshape(-1).to(table.device), out=candidates)
+            values = losses(some, candidates.reshape(*places.shape, -1)).double().tolist()
+            for position, more in zip(some, values, strict=True):
+                found[position] += more
+        done = count
+    return found
+
+
+def _distinct(
+    received: Received, near: Sequence[Sequence[Tensor]]
+) -> tuple[list[Tensor], list[list[int]]]:
+    """The models that are evaluated, each once, and which of them: the own and the candidates.
+
+    What was said to all comes first, then what single receivers have or got.
+    """
+    place = {row.data_ptr(): agent for agent, row in enumerate(received.said)}
+    others: list[Tensor] = []
+    wanted = []
+    for own, rows in zip(received.own, near, strict=True):
+        for row in (own, *rows):
+            if row.data_ptr() not in place:
+                place[row.data_ptr()] = len(received.said) + len(others)
+                others.append(row)
+        wanted.append([place[row.data_ptr()] for row in (own, *rows)])
+    return [received.said, *([torch.stack(others)] if others else [])], wanted

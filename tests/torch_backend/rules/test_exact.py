@@ -1,12 +1,14 @@
 """Means are exact fractions rounded half to even; distances decide as exact integers would."""
 
 from fractions import Fraction
+from unittest import mock
 
 import pytest
 import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from torch_backend import fast
 from torch_backend.errors import ScreeningError
 from torch_backend.rules.exact import (
     ascending,
@@ -15,6 +17,7 @@ from torch_backend.rules.exact import (
     scaled_mean,
     share_of,
     squared_distance,
+    squared_distances,
 )
 from valid_ref.graph_families import parse_family
 from valid_ref.lattice import LatticeParameters
@@ -85,3 +88,25 @@ def test_steps_with_which_a_sum_would_not_fit_are_refused() -> None:
     check_scale(large, 15)
     with pytest.raises(ScreeningError):
         check_scale(large, 16)
+
+
+@given(
+    length=st.sampled_from([1, 511, 512, 513, 1100]),
+    pays_from=st.sampled_from([0, fast.PAYS_FROM]),
+    limit=st.sampled_from([1, 2, 2**40, 2**60]),
+    seed=st.integers(0, 99),
+)
+def test_distances_of_pairs_decide_as_those_of_each(
+    length: int, pays_from: int, limit: int, seed: int
+) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    rows = torch.randint(-limit, limit + 1, (5, length), generator=generator)
+    rows[4] = rows[1]
+    pairs = [(rows[i], rows[j]) for i in range(5) for j in range(5)]
+    with mock.patch.object(fast, "PAYS_FROM", pays_from):
+        found = squared_distances(pairs)
+    for value, (first, second) in zip(found, pairs, strict=True):
+        exact = exact_squared_distance(first, second)
+        assert abs(value - exact) <= 1e-12 * exact
+    assert found[5 * 1 + 4] == 0
+    assert squared_distances([]) == []

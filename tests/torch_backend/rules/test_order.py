@@ -1,6 +1,7 @@
 """The network of minima and maxima sorts: all ranks of all counts, by the 0-1 principle."""
 
 import itertools
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -8,7 +9,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torch_backend.rules.order import BLOCK, exchanges, in_blocks, plan, ranked
+from torch_backend import fast
+from torch_backend.rules.order import BLOCK, exchanges, in_blocks, plan, ranked, ranked_sum
 
 
 @pytest.mark.parametrize("count", range(1, 13))
@@ -47,3 +49,26 @@ def test_blocks_cover_every_entry(length: int) -> None:
     rows = [torch.arange(length), torch.arange(length).flip(0)]
     found = in_blocks(rows, lambda piece: ranked(piece, [1])[0])
     assert torch.equal(found, torch.maximum(*rows))
+
+
+@given(
+    count=st.integers(1, 12),
+    length=st.sampled_from([1, 255, 256, 257, 600]),
+    apart=st.booleans(),
+    pays_from=st.sampled_from([0, fast.PAYS_FROM]),
+    data=st.data(),
+)
+def test_a_sum_of_ranks_is_that_of_a_sort(
+    count: int, length: int, apart: bool, pays_from: int, data: st.DataObject
+) -> None:
+    wanted = data.draw(st.sets(st.integers(0, count - 1), min_size=1).map(sorted))
+    limit = data.draw(st.sampled_from([2, 2**58]))
+    generator = np.random.default_rng(data.draw(st.integers(0, 99)))
+    values = torch.from_numpy(generator.integers(-limit, limit, (count + 1, length)))
+    before = values.clone()
+    rows = [row.clone() if apart else row for row in values[1:]]
+    with mock.patch.object(fast, "PAYS_FROM", pays_from):
+        found = ranked_sum(rows, wanted)
+    assert np.array_equal(found.numpy(), np.sort(before[1:].numpy(), axis=0)[wanted].sum(axis=0))
+    assert torch.equal(values, before)
+    assert all(torch.equal(row, old) for row, old in zip(rows, before[1:], strict=True))

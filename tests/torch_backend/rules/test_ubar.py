@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from unittest import mock
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tests.torch_backend.rules.screened import parameters_of, received, situations
+from torch_backend import fast
 from torch_backend.errors import ConfigError, ScreeningError
 from torch_backend.rules import Ubar
 from torch_backend.rules.rule import Received
@@ -138,6 +140,7 @@ def test_no_candidate_at_all_is_refused() -> None:
     mixing=st.sampled_from([0.5, 0.0, 1.0, 0.3]),
     fallback=st.sampled_from(["min_loss", "nearest"]),
     seed=st.integers(0, 99),
+    pays_from=st.sampled_from([0, fast.PAYS_FROM]),
 )
 def test_every_receiver_against_a_plain_loop(
     situation: tuple[AgentGraph, LatticeParameters, Received],
@@ -145,6 +148,7 @@ def test_every_receiver_against_a_plain_loop(
     mixing: float,
     fallback: str,
     seed: int,
+    pays_from: int,
 ) -> None:
     graph, parameters, seen = situation
     rule = Ubar(rho=rho, mixing=mixing, fallback=fallback)
@@ -160,7 +164,8 @@ def test_every_receiver_against_a_plain_loop(
             ]
         )
 
-    Y, E = rule.mix(1, parameters, graph, seen, evaluate)
+    with mock.patch.object(fast, "PAYS_FROM", pays_from):
+        Y, E = rule.mix(1, parameters, graph, seen, evaluate)
     f, k = parameters.precision.fraction_bits, parameters.precision.step_bits
     weight = round(mixing * 2**k)
     for position, receiver in enumerate(seen.agents):
@@ -196,11 +201,11 @@ def test_receivers_are_evaluated_in_chunks_of_any_size(monkeypatch: pytest.Monke
         return points.sum(-1)
 
     whole = Ubar(rho=0.7).mix(1, parameters, graph, seen, evaluate)
-    assert sizes == [(2, 2), (4, 3)]
+    assert sizes == [(6, 2), (4, 1)]
     monkeypatch.setattr("torch_backend.rules.ubar.EVALUATED", 1)
     sizes.clear()
     apart = Ubar(rho=0.7).mix(1, parameters, graph, seen, evaluate)
-    assert sizes == [(1, 2)] * 2 + [(1, 3)] * 4
+    assert sizes == [(1, 2)] * 6 + [(1, 1)] * 4
     assert all(torch.equal(a, b) for a, b in zip(whole, apart, strict=True))
 
 
