@@ -301,8 +301,10 @@ def _squares(first: Any, second: Any) -> float:
 def blend(rows: Any, numbers: Any, arrays: Any, begin: int, end: int) -> None:
     """Y = mine own + weight total / count, half to even, and E = 2^bits own.
 
-    `rows` are own and total, `numbers` mine, weight, count and the bits, `arrays` Y and E. Both
-    quotients are below 2^50 and taken as in `_read`.
+    `rows` are own and total, `numbers` mine, weight, count and the bits, `arrays` Y and E. The
+    quotients are below 2^50, so that their floors are off by one at most, the second only within
+    3/8 of an integer; the rest goes with whatever floor was taken, and the nearest integer to
+    floor plus rest is the same.
     """
     mine, weight, count, bits = numbers
     own, total = rows[0][begin:end], rows[1][begin:end]
@@ -310,12 +312,8 @@ def blend(rows: Any, numbers: Any, arrays: Any, begin: int, end: int) -> None:
     inverse = 1.0 / np.float64(count)
     for j in range(end - begin):
         first = np.int64(np.floor(np.float64(total[j]) * inverse))
-        rest = total[j] - first * count
-        first += np.int64(rest >= count) - np.int64(rest < 0)
         scaled = (total[j] - first * count) * weight
         second = np.int64(np.floor(np.float64(scaled) * inverse))
-        rest = scaled - second * count
-        second += np.int64(rest >= count) - np.int64(rest < 0)
         below = first * weight + second
         twice = 2 * (scaled - second * count)
         up = np.int64(twice > count) + (np.int64(twice == count) & below)

@@ -98,7 +98,7 @@ class Ubar:
             [near[position][i] for i in self.accepted(own, others)]
             for position, (own, *others) in enumerate(evaluated)
         ]
-        narrow = max(parameters.model_limit, 1 << bits) <= QUOTIENT
+        narrow = max(parameters.model_limit, 2 << bits) <= QUOTIENT
         return _blended(received.own, chosen, weight, bits, narrow=narrow)
 
     def accepted(self, own: float, others: Sequence[float]) -> list[int]:

@@ -7,7 +7,7 @@ from unittest import mock
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -16,6 +16,7 @@ from torch_backend import fast
 from torch_backend.errors import ConfigError, ScreeningError
 from torch_backend.rules import Ubar
 from torch_backend.rules.rule import Received
+from torch_backend.rules.ubar import _blended
 from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import parse_family, two_cliques
 from valid_ref.lattice import LatticeParameters
@@ -215,3 +216,28 @@ def test_options_outside_their_range_are_refused() -> None:
     ):  # fmt: skip
         with pytest.raises(ConfigError):
             Ubar(**options)
+
+
+@given(
+    totals=st.lists(st.integers(-(2**49), 2**49) | st.integers(-99, 99), min_size=1, max_size=6),
+    count=st.integers(1, 99),
+    mixing=st.sampled_from([0, 1, 2, 5, 8]),
+    pays_from=st.sampled_from([0, fast.PAYS_FROM]),
+    bits=st.sampled_from([3, 12]),
+)
+@example(totals=[1, 3, -1, -3, 5], count=2, mixing=7, pays_from=0, bits=3)
+@example(totals=[3 * i - 1 for i in range(-4, 4)], count=3, mixing=5, pays_from=0, bits=3)
+@example(totals=[2**49, 3 - 2**49, 49, 98, -49], count=49, mixing=5, pays_from=0, bits=3)
+@example(totals=[1, 2, 510, 511, 512, 1022], count=511, mixing=0, pays_from=0, bits=48)
+def test_compiled_means_are_rounded_fractions(
+    totals: list[int], count: int, mixing: int, pays_from: int, bits: int
+) -> None:
+    own = torch.tensor([[7 - 5 * i for i in range(len(totals))]])
+    chosen = [torch.tensor(totals), *(torch.zeros_like(own[0]) for _ in range(count - 1))]
+    with mock.patch.object(fast, "PAYS_FROM", pays_from):
+        Y, E = _blended(own, [chosen], mixing, bits, narrow=True)
+    means = [round(Fraction((2**bits - mixing) * total, count)) for total in totals]
+    assert Y[0].tolist() == [
+        mixing * mine + mean for mine, mean in zip(own[0].tolist(), means, strict=True)
+    ]
+    assert torch.equal(E, own << bits)
