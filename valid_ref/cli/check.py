@@ -61,6 +61,7 @@ def render(verdict: Verdict) -> str:
         agents = ", ".join(map(str, verdict.need_freedom))
         lines.append(f"only Byzantine freedom explains: agents {agents}")
         lines += [f"not proved: {limit}" for limit in verdict.limits]
+    lines += [f"known to be Byzantine: {deviation}" for deviation in verdict.deviations]
     if verdict.findings is not None:
         outcome = verdict.findings.outcome
         lines.append(f"outcome {'unknown' if outcome is None else outcome}: "

@@ -32,7 +32,8 @@ class Verdict:
     """What a recording shows.
 
     `judged` are the agents that were replayed, `divergences` the first one of each that has one;
-    `rounds` is how many complete rounds there are.
+    `rounds` is how many complete rounds there are. `deviations` are the first ones of agents that
+    are known to be Byzantine, which count for nothing.
 
     Implements: RE-8, RE-10.
     """
@@ -43,6 +44,7 @@ class Verdict:
     divergences: tuple[Divergence, ...]
     rounds: int
     findings: Findings | None = None
+    deviations: tuple[Divergence, ...] = ()
 
     @property
     def conforms(self) -> bool:
@@ -80,6 +82,7 @@ class Verdict:
             "need_byzantine_freedom": list(self.need_freedom),
             "divergences": [unstructure(divergence) for divergence in self.divergences],
             "findings": None if self.findings is None else unstructure(self.findings),
+            "byzantine_deviations": [unstructure(deviation) for deviation in self.deviations],
             "limits": list(self.limits),
         }
 
@@ -104,7 +107,8 @@ def check(
     coming: dict[int, object] = {}
     machine = replayed(recording.parameters, coming.__getitem__, measures, confirmed)
     replays = [AgentReplay(recording, agent, machine, coming) for agent in judged]
-    finished, rounds = _walk(recording, replays, measures, confirmed, watch)
+    liars = [AgentReplay(recording, v, machine, coming) for v in chosen if v in (known or ())]
+    finished, rounds = _walk(recording, [*replays, *liars], measures, confirmed, watch)
     divergences = tuple(r.divergence for r in replays if r.divergence is not None)
     whole = agents is None
     status, reason = _status(recording, divergences, judged, rounds, whole=whole)
@@ -112,7 +116,8 @@ def check(
     if whole and finished and not divergences and known is not None:
         states = {r.agent: r.state for r in replays if r.state is not None}
         findings = evaluate(recording, frozenset(known), states)
-    return Verdict(status, reason, judged, divergences, rounds, findings)
+    deviations = tuple(r.divergence for r in liars if r.divergence is not None)
+    return Verdict(status, reason, judged, divergences, rounds, findings, deviations)
 
 
 def _walk(

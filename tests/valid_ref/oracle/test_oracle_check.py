@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests import support
+from valid_ref.adversary.gradients import InconsistentGradient
 from valid_ref.alarms import Alarm
 from valid_ref.front import run
 from valid_ref.graph import AgentGraph
@@ -16,6 +17,8 @@ from valid_ref.machine import Round
 from valid_ref.oracle import Status, check, open_recording, record_run, write_recording
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.reading import Reading
+from valid_ref.scenario import Scenario
+from valid_ref.scenario.parts import Family
 from valid_ref.testing.scenarios import adversarial_scenarios, scenarios
 
 PATH = AgentGraph.from_edges(3, [(0, 1), (1, 2)])
@@ -227,3 +230,17 @@ def test_memory_does_not_grow_with_the_arrays(tmp_path) -> None:
     (short, less), (long, more) = (peak_of_checking(tmp_path, T) for T in (260, 520))
     assert more - less > 2_000_000
     assert long - short < (more - less) / 3
+
+
+@pytest.mark.checks("RE-10")
+def test_where_a_known_byzantine_agent_deviates_is_said_and_changes_nothing(tmp_path) -> None:
+    lie = InconsistentGradient(round=3)
+    scenario = Scenario(graph=Family("complete:4"), rounds=5, byzantine=(3,), attack=lie)
+    record_run(run(scenario), tmp_path / "run.zip")
+    verdict = check(open_recording(tmp_path / "run.zip"))
+    assert verdict.conforms
+    [found] = verdict.deviations
+    assert (found.agent, found.phase, found.round) == (3, "LearnModel", 3)
+    assert verdict.as_json()["byzantine_deviations"][0]["agent"] == 3
+    record_run(run(attrs.evolve(scenario, attack=None)), tmp_path / "honest.zip")
+    assert check(open_recording(tmp_path / "honest.zip")).deviations == ()
