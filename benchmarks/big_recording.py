@@ -42,7 +42,7 @@ from valid_ref.protocols.validation import Fixed
 from valid_ref.schedule import constant, experiment, make_schedule
 
 Matrix = npt.NDArray[np.int64]
-CHUNK = 1 << 26
+CHUNK = 1 << 20
 
 
 @attrs.frozen

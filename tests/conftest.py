@@ -1,4 +1,5 @@
-"""Hypothesis profiles: dev (default), ci (CI=true, the same examples every time), deep.
+"""Hypothesis profiles: dev (default), ci (CI=true, the same examples every time), deep, and
+mutants: the examples of ci, but a failure is not made smaller, which nobody reads there.
 
 Every profile names its parent: under CI=true Hypothesis loads a built-in profile that new ones
 would otherwise inherit from, and a deep run would repeat the same examples.
@@ -6,7 +7,7 @@ would otherwise inherit from, and a deep run would repeat the same examples.
 
 import os
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
 _BASE = settings.get_profile("default")
@@ -23,4 +24,7 @@ settings.register_profile(
     "deep", parent=_BASE, max_examples=2000, derandomize=False, print_blob=True,
     database=DirectoryBasedExampleDatabase(".hypothesis/examples"), **_COMMON,
 )  # fmt: skip
+settings.register_profile(
+    "mutants", parent=settings.get_profile("ci"), phases=[Phase.explicit, Phase.generate]
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))

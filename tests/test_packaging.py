@@ -9,6 +9,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from valid_ref.cli import app
 
 ROOT = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.deep
@@ -81,6 +84,11 @@ def test_every_command_works_without_a_checkout(installed: Path, tmp_path: Path)
     assert "BROKEN_RELATION" in (tmp_path / "p14.html").read_text(encoding="utf-8")
     run("record", "s.json", "-o", "run.zip")
     assert run("check", "run.zip").startswith("conforms")
+    assert run("vectors", "--check").endswith("as generated\n")
+    packed = run("vectors", "--bundle", "vectors.zip")
+    assert run("vectors", "--check", "vectors.zip") == "vectors.zip: as packed\n"
+    here = CliRunner().invoke(app, ["vectors", "--bundle", str(tmp_path / "here.zip")])
+    assert here.output.splitlines()[1:] == packed.splitlines()[1:]
     run("explore", "--max-agents", 3, "--jobs", 1, "--quiet")
     assert json.loads(run("learn", "--graph", "path:3", "--rounds", 3, "--json"))["alarms"] == []
     refused = run("run", "--graph", "path:3", "--plot", "run.png", status=2)

@@ -243,7 +243,7 @@ def _step(
     lattice_gradient = to_lattice(gradient, parameters.precision, _beyond(parameters, t))
     if lattice_gradient.shape != Y.shape:
         raise LatticeError(
-            f"gradient has shape {lattice_gradient.shape}, the model {Y.shape}", clause="AR-5"
+            f"gradient has shape {lattice_gradient.shape}, the model {Y.shape}", clause="AR-14"
         )
     x = shift_half_even(Y - A * lattice_gradient, bits)
     check_range(x, parameters.model_limit, "model")

@@ -13,6 +13,7 @@ import numpy as np
 
 from valid_ref.errors import ValidRefError
 from valid_ref.graph import AgentGraph
+from valid_ref.kernels import WideIntegers
 
 Message = object
 """What is said in a round; None is silence. Anything else may come from a Byzantine agent."""
@@ -21,6 +22,7 @@ Edge = tuple[int, int]
 """(sender, receiver)."""
 
 PrivateT = TypeVar("PrivateT", contravariant=True)
+InputT = TypeVar("InputT")
 StateT = TypeVar("StateT")
 OtherT = TypeVar("OtherT")
 
@@ -50,6 +52,36 @@ class Machine(Protocol[PrivateT, StateT]):
 
     def receive(self, state: StateT, round_number: int, inbox: Mapping[int, Message]) -> StateT:
         """The state after this round; a neighbour that said nothing is not in `inbox`."""
+
+
+class Agents(Protocol[StateT]):
+    """All agents of a network, as the fold over its rounds asks them.
+
+    That all are asked together lets agents outside of this process answer at the same time.
+    """
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds they take."""
+
+    def place(self, round_number: int) -> tuple[str, int]:
+        """The name of the phase that this round belongs to, and its number within the phase."""
+
+    def start(self) -> Mapping[int, StateT]:
+        """The state of every agent before round 1."""
+
+    def send(
+        self, states: Mapping[int, StateT], round_number: int
+    ) -> tuple[Mapping[int, StateT], Mapping[int, Message]]:
+        """The states after speaking, and what every agent says to all its neighbours."""
+
+    def receive(
+        self,
+        states: Mapping[int, StateT],
+        round_number: int,
+        inboxes: Mapping[int, Mapping[int, Message]],
+    ) -> Mapping[int, StateT]:
+        """The states after this round."""
 
 
 @attrs.frozen
@@ -149,21 +181,71 @@ def run_machine(
 
     Implements: MO-3, MO-6, AD-1.
     """
+    inputs = {agent: private[agent] for agent in range(graph.agents)}
+    agents = _Alike(machine, inputs)
+    return run_agents(graph, agents, byzantine=byzantine, adversary=adversary, watch=watch)
+
+
+@attrs.frozen
+class _Alike(Generic[InputT, StateT]):
+    """Agents that all run one machine in this process; speaking changes no state."""
+
+    machine: Machine[InputT, StateT]
+    private: Mapping[int, InputT]
+
+    @property
+    def rounds(self) -> int:
+        return self.machine.rounds
+
+    def place(self, round_number: int) -> tuple[str, int]:
+        return self.machine.place(round_number)
+
+    def start(self) -> Mapping[int, StateT]:
+        return {agent: self.machine.start(agent, own) for agent, own in self.private.items()}
+
+    def send(
+        self, states: Mapping[int, StateT], round_number: int
+    ) -> tuple[Mapping[int, StateT], Mapping[int, Message]]:
+        said = {agent: self.machine.send(state, round_number) for agent, state in states.items()}
+        return states, said
+
+    def receive(
+        self,
+        states: Mapping[int, StateT],
+        round_number: int,
+        inboxes: Mapping[int, Mapping[int, Message]],
+    ) -> Mapping[int, StateT]:
+        return {
+            agent: self.machine.receive(state, round_number, inboxes[agent])
+            for agent, state in states.items()
+        }
+
+
+def run_agents(
+    graph: AgentGraph,
+    agents: Agents[StateT],
+    *,
+    byzantine: frozenset[int] = frozenset(),
+    adversary: Adversary = honest,
+    watch: Callable[[int], None] | None = None,
+) -> PhaseResult[StateT]:
+    """The fold over the rounds, whoever the agents are; see `run_machine`.
+
+    Implements: MO-3, MO-6, AD-1.
+    """
     _check_byzantine(graph, byzantine)
-    states = {agent: machine.start(agent, private[agent]) for agent in range(graph.agents)}
+    states = agents.start()
     rounds: list[Round] = []
-    for number in range(1, machine.rounds + 1):
-        phase, within = machine.place(number)
-        said = {agent: machine.send(states[agent], number) for agent in range(graph.agents)}
+    for number in range(1, agents.rounds + 1):
+        phase, within = agents.place(number)
+        states, said = agents.send(states, number)
         view = CausalView(
             graph, byzantine, phase, within, said, History(rounds),
             {agent: states[agent] for agent in sorted(byzantine)},
         )  # fmt: skip
         spoken = Round(phase, within, said, _deviations(view, adversary))
-        states = {
-            agent: machine.receive(states[agent], number, _inbox(graph, spoken, agent))
-            for agent in range(graph.agents)
-        }
+        inboxes = {agent: _inbox(graph, spoken, agent) for agent in range(graph.agents)}
+        states = agents.receive(states, number, inboxes)
         rounds.append(spoken)
         if watch is not None:
             watch(number)
@@ -218,6 +300,8 @@ def count_scalars(message: Message, depth: int = 0) -> int:  # noqa: PLR0911 - o
         return 0
     if isinstance(message, np.ndarray):
         return int(message.size)
+    if isinstance(message, WideIntegers):
+        return len(message)
     if depth == DEEPEST:
         return 1
     if isinstance(message, Mapping):

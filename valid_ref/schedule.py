@@ -11,6 +11,9 @@ from valid_ref.errors import ValidRefError
 StepSize = Callable[[int], Fraction | float | int]
 """A step size as a function of the round t = 1, 2, ..., T."""
 
+_BEYOND = 1 << 62
+"""No step reaches this, so that it stays a 64-bit integer."""
+
 
 class ScheduleError(ValidRefError):
     """A precision or a step size that the arithmetic cannot use."""
@@ -54,6 +57,11 @@ class Schedule:
             for t, step in enumerate(steps, start=1):
                 if step < 1:
                     raise ScheduleError(f"{name}_{t} = {step} is below 1", clause="AR-2")
+                if step >= _BEYOND:
+                    raise ScheduleError(
+                        f"{name}_{t} has {step.bit_length()} bits; a step is below 2^62",
+                        clause="AR-2",
+                    )
 
     @property
     def rounds(self) -> int:

@@ -17,16 +17,20 @@ from valid_ref.protocols.parameters import ValidParameters, exponential_weights
 from valid_ref.schedule import constant, make_schedule
 
 SETTING = Setting(rounds=4, agents=3, fraction_bits=28, bits=30, factor=1.1)
-TOTAL = sum(exponential_weights(4, 0.5, 30))
 
 
-def statistic(length: int) -> Statistic:
+def statistic(length: int, gamma: float = 0.5) -> Statistic:
     """A run in which one agent has ghat = (length) and lhat = length, the others zero."""
-    return Statistic("gamma=0.5", TOTAL, length**2, length**2)
+    total = sum(exponential_weights(4, gamma, 30))
+    return Statistic(f"gamma={gamma}", total, length**2, length**2)
 
 
-def summary(length: int | None, *, attack: str = "none", purpose: str = "measure") -> Any:
+def summary(
+    length: int | None, *, attack: str = "none", purpose: str = "measure", **lengths: int
+) -> Any:
+    """`small` is the length under gamma = 0.25, if there is one."""
     found = [] if length is None else [statistic(length)]
+    found += [statistic(lengths["small"], 0.25)] if "small" in lengths else []
     return {
         "purpose": purpose,
         "rule": {"kind": "valid", "label": "valid"},
@@ -108,3 +112,29 @@ def test_gamma_max_is_the_largest_gamma_without_a_false_alarm() -> None:
 def test_without_calibration_there_are_no_thresholds() -> None:
     with pytest.raises(ConfigError, match="no calibration run"):
         detection(SETTING, (0.5,), [summary(1)])
+
+
+@pytest.mark.checks("EX-10", "EX-15")
+def test_every_gamma_has_its_own_thresholds_and_counts() -> None:
+    """Under one gamma the statistics are a thousand times those under the other."""
+    runs = [
+        summary(10**12, small=10**9, purpose="calibrate"),
+        summary(10**12, small=2 * 10**9),
+        summary(10**12, small=10**9, attack="gaussian+sigma=0.1"),
+    ]
+    found = detection(SETTING, (0.25, 0.5), runs)
+    assert found.weightings[0.25].heterogeneity < found.weightings[0.5].heterogeneity / 10**5
+    counts = {(r.attack == "none", r.gamma): (r.runs, r.heterogeneity) for r in found.rates}
+    assert counts == {
+        (True, 0.25): (1, 1), (True, 0.5): (1, 0), (False, 0.25): (1, 0), (False, 0.5): (1, 0)
+    }  # fmt: skip
+    assert found.gamma_max == 0.5
+
+
+@pytest.mark.checks("EX-15")
+def test_gamma_max_looks_at_runs_without_attack_that_ended() -> None:
+    """A false alarm without attack is one, however quiet runs under attack are."""
+    calibration = summary(10**9, purpose="calibrate")
+    loud, calm = summary(2 * 10**9), summary(10**9, attack="gaussian+sigma=0.1")
+    assert detection(SETTING, (0.5,), [calibration, loud, calm]).gamma_max is None
+    assert detection(SETTING, (0.5,), [calibration, summary(None), calm]).gamma_max is None

@@ -1,6 +1,7 @@
 """A run that goes on from a checkpoint ends with the same bytes; other files are refused."""
 
 from pathlib import Path
+from unittest import mock
 
 import attrs
 import numpy as np
@@ -54,6 +55,18 @@ def test_files_that_are_no_checkpoint_of_the_run_are_refused(tmp_path: Path) -> 
         path.write_bytes(bad)
         with pytest.raises(CheckpointError):
             checkpoint.load(path, run)
+    beside = torch.zeros_like(state.models[:, :-1])
+    for changed in (
+        {"t": run.rounds + 1}, {"t": -1}, {"t": True}, {"alarms": state.alarms[1:]},
+        {"models": beside}, {"said": beside}, {"models": state.models.double()},
+    ):  # fmt: skip
+        checkpoint.save(path, attrs.evolve(state, **changed))
+        with pytest.raises(CheckpointError, match="no checkpoint of this run"):
+            checkpoint.load(path, run)
+    with mock.patch.object(checkpoint, "FORMAT", "valid-torch/checkpoint/0"):
+        checkpoint.save(path, state)
+    with pytest.raises(CheckpointError, match="format 'valid-torch/checkpoint/0'"):
+        checkpoint.load(path, run)
     np.savez(tmp_path / "other.npz", a=np.array(1))
     with pytest.raises(CheckpointError):
         checkpoint.load(tmp_path / "other.npz", run)

@@ -20,6 +20,7 @@ from tests.torch_backend.runs import (
     rude,
 )
 from torch_backend import engine, fast
+from torch_backend.attacks.attack import Deviation, View
 from torch_backend.errors import (
     AttackError,
     ConfigError,
@@ -135,6 +136,36 @@ def test_chunks_change_at_most_the_last_bits_of_gradients(chunk: int) -> None:
     one, other = learn(whole)[0][-1], learn(parts)[0][-1]
     assert int((one.models - other.models).abs().max()) < 2**10
     assert torch.allclose(one.losses, other.losses)
+
+
+SPEAKERS = {
+    "an honest agent": lambda pair: Deviation({1: pair}),
+    "what an honest agent keeps": lambda pair: Deviation(keeps={1: pair[0]}),
+    "an edge of an honest agent": lambda pair: Deviation(edges={(1, 2): pair}),
+    "an edge that does not exist": lambda pair: Deviation(edges={(2, 0): pair}),
+    "silence of an honest agent": lambda pair: Deviation(silent=frozenset({(1, 2)})),
+}
+FORMS_OF_WORDS = {
+    "floats": lambda pair: (pair[0].double(), pair[1]),
+    "fewer entries": lambda pair: (pair[0], pair[1][:-1]),
+    "a matrix": lambda pair: (pair[0][None], pair[1]),
+    "32 bits": lambda pair: (pair[0], pair[1].int()),
+}
+
+
+@pytest.mark.checks("AD-4", "AR-11")
+@pytest.mark.parametrize("case", [*SPEAKERS, *FORMS_OF_WORDS])
+def test_an_attack_speaks_for_byzantine_agents_in_vectors_of_the_lattice(case: str) -> None:
+    def script(view: View) -> Deviation:
+        pair = (view.models[2], view.gammas[2])
+        if case in SPEAKERS:
+            return SPEAKERS[case](pair)
+        return Deviation({2: FORMS_OF_WORDS[case](pair)})
+
+    run = program(parse_family("cycle:5"), attack=Scripted(script), byzantine=(2,))
+    with pytest.raises(AttackError) as refused:
+        engine.advance(run, engine.start(run))
+    assert refused.value.clause == ("AD-4" if case in SPEAKERS else "AR-11")
 
 
 @pytest.mark.checks("AD-6", "EX-12")

@@ -1,17 +1,22 @@
 """Weighted sums beyond 64 bits are exact in every form, and carries are moved up in time."""
 
 import math
+from fractions import Fraction
 from unittest import mock
 
+import attrs
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.torch_backend.runs import program
 from torch_backend import fast
 from torch_backend.accumulate import Weighted, add_all
+from torch_backend.delivery import Said
 from torch_backend.errors import ConfigError
+from torch_backend.estimates import no_estimates
 from torch_backend.planes import (
     carry_up,
     from_words,
@@ -107,6 +112,42 @@ def test_a_lower_limb_does_not_wrap_in_many_rounds(pays_from: int) -> None:
             add_all(lattice, [Weighted(t, gammas, [planes.digits_of(heavy)])], sums, None)
     assert T * heavy * (2**24 - 1) > 2**63
     assert totals(sums[0].numpy()) == [[T * heavy * (2**24 - 1)]]
+
+
+@FORMS
+@pytest.mark.checks("AR-8")
+@pytest.mark.parametrize("A", [2**20 - 1, 2**20 + 1, 3 * 2**19 + 1])
+def test_gradients_beside_multiples_of_the_step_are_floored(pays_from: int, A: int) -> None:
+    """The quotient in float64 is then that of the next integer; the remainder shows it."""
+    lattice = a_lattice(20, (A,), 64)
+    quotients = [lattice.gradient_limit // A - 1 - j for j in range(32)]
+    numbers = [sign * q * A + off for q in quotients for sign in (1, -1) for off in (-1, 0, 1)]
+    gammas = torch.tensor(numbers).reshape(3, 64)
+    sums = torch.zeros((1, 1, 3, 3, 64), dtype=torch.int64)
+    with mock.patch.object(fast, "PAYS_FROM", pays_from):
+        [squares] = add_all(lattice, [Weighted(1, gammas, [(1,)])], sums, None)
+    expected = [[gamma // A for gamma in row] for row in gammas.tolist()]
+    assert totals(sums[0].numpy()) == expected
+    assert squares == [sum(g * g for g in row) for row in expected]
+
+
+@pytest.mark.checks("GV-2", "GV-9")
+@pytest.mark.parametrize("pending", [1, 1 << 30])
+def test_estimates_of_many_heavy_rounds_are_exact(pending: int) -> None:
+    """Full limbs under full digits: a limb would wrap unless it is carried on the way."""
+    T, heavy, entry = 600, 2**31 - 1, 2**24 - 1
+    run = program(parse_family("path:3"), rounds=T)
+    weights = (Weighting("heavy", (heavy,) * T, Fraction(heavy * T), 1, 1),)
+    run = attrs.evolve(run, parameters=attrs.evolve(run.parameters, weightings=weights))
+    steps, d = run.lattice.schedule.gradient, run.lattice.dimension
+    estimates, zero = no_estimates(run), torch.zeros((3, d), dtype=torch.int64)
+    with mock.patch("torch_backend.estimates.PENDING_BYTES", pending):
+        for t in range(1, T + 1):
+            gammas = torch.full((3, d), steps[t - 1] * entry)
+            estimates = estimates.add(Said(t, (0, 1, 2), zero, gammas, {}, {}, {}, zero[:, 0]))
+    assert T * heavy * entry > 2**63
+    length = T * heavy * math.isqrt(d * entry**2)
+    assert estimates.values() == dict.fromkeys(range(3), (T * heavy * entry,) * d + (length,))
 
 
 @pytest.mark.checks("AR-12")

@@ -3,8 +3,10 @@
 from pathlib import Path
 from unittest import mock
 
+import attrs
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -43,6 +45,22 @@ def test_reports_are_the_same_with_and_without_it(tmp_path: Path) -> None:
         assert isinstance(narrow_hasher(run.parameters.field, keys, 9, 1), NarrowHash)
         found = reports(stored, keys)
     assert found == reports(stored, keys)
+
+
+@pytest.mark.checks("HA-9", "LV-5")
+@pytest.mark.parametrize("bits", [30, 31, 32, 33, 40])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_models_of_any_width_have_their_hash(tmp_path: Path, bits: int, sign: int) -> None:
+    """The largest entries of so many bits with the sign: 31 are taken narrow, 32 only stored so."""
+    run = a_program("none")
+    entry = 2 ** (bits - 1) - 1 if sign > 0 else -(2 ** (bits - 1))
+    wide = [attrs.evolve(s, models=torch.full_like(s.models, entry)) for s in learn(run)[1]]
+    write(tmp_path, run, wide)
+    stored, keys = open_transcripts(tmp_path, run), keys_of(run)
+    assert {line.bits for line in stored.lines} == {bits}
+    with mock.patch.object(module, "PAYS_FROM", 0):
+        found = reports(stored, keys)
+    assert found == reports(stored, keys, tensors=True)
 
 
 def test_it_is_for_one_prime_and_for_keys_only() -> None:

@@ -135,6 +135,12 @@ def test_missing_rounds_and_other_rules_are_refused(tmp_path: Path) -> None:
         open_transcripts(tmp_path, run)
     with pytest.raises(TranscriptError, match="remove both"):
         resume(tmp_path, run, 3)
+    lines = (tmp_path / ROUNDS).read_text().splitlines(keepends=True)
+    for others in (lines[::-1], [lines[0], lines[0]]):
+        (tmp_path / ROUNDS).write_text("".join(others))
+        with pytest.raises(TranscriptError, match="does not hold rounds 1 to 2"):
+            open_transcripts(tmp_path, run, 2)
+    (tmp_path / ROUNDS).write_text("".join(lines))
     (tmp_path / MODELS).write_bytes(b"")
     with pytest.raises(TranscriptError, match="shorter"):
         resume(tmp_path, run, 2)

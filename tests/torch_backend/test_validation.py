@@ -5,6 +5,7 @@ from pathlib import Path
 import attrs
 import pytest
 
+from tests.support import edited, revalued
 from tests.torch_backend.runs import (
     Scripted,
     consistent,
@@ -23,11 +24,12 @@ from torch_backend.errors import ConfigError
 from torch_backend.models.mlp import Mlp
 from torch_backend.reports import reports
 from torch_backend.transcripts import open_transcripts
-from torch_backend.validation import fresh_keys, validate
+from torch_backend.validation import Stored, fresh_keys, validate
 from valid_ref.alarms import Alarm
 from valid_ref.graph_families import parse_family
 from valid_ref.protocols.local_validate import transcript_report
 from valid_ref.protocols.parameters import Bounds, CheckedKeys
+from valid_ref.protocols.valid import ESTIMATES
 
 CASES = {
     "honest": (None, {}),
@@ -75,6 +77,32 @@ def test_everybody_ends_as_in_the_reference(tmp_path: Path, case: str) -> None:
     assert found.valid[0] == (case in {"honest", "false labels"})
 
 
+@pytest.mark.checks("GV-3", "LV-6", "VB-9")
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda value: value[:-1],
+        lambda value: (),
+        lambda value: (*value[:-1], -1),
+        lambda value: (*value[:-1], 10**60),
+        lambda value: (10**60, *value[1:]),
+        lambda value: (True, *value[1:]),
+        list,
+    ],
+)
+def test_what_is_no_estimate_is_an_alarm_as_in_the_reference(tmp_path: Path, change) -> None:
+    run = a_program("false labels")
+    states, said = learn(run)
+    write(tmp_path, run, said)
+    liar = edited(ESTIMATES, revalued((1, 0), change), rounds=[1])
+    execution = reference(run, said, liar)
+    stored = open_transcripts(tmp_path, run)
+    found = validate(run, states[-1], stored, keys_of(run), adversary=liar)
+    for agent in run.honest:
+        assert found.alarms[agent] == execution.states[agent].memory.alarms
+        assert Alarm.MALFORMED_VALUE in {raised.alarm for raised in found.alarms[agent]}
+
+
 @pytest.mark.checks("LV-10")
 def test_own_keys_alone_are_checked_where_that_is_asked(tmp_path: Path) -> None:
     run = a_program("noisy")
@@ -120,3 +148,22 @@ def test_validation_that_cannot_begin_is_refused(tmp_path: Path) -> None:
         validate(run, states[-1], stored, keys[1:])
     with pytest.raises(ConfigError, match="estimates of every agent"):
         validate(run, attrs.evolve(states[-1], estimates=None), stored, keys)
+    summed = learn(attrs.evolve(run, estimate="sum"))[0][-1]
+    with pytest.raises(ConfigError, match="estimates of every agent"):
+        validate(run, summed, stored, keys)
+
+
+@pytest.mark.checks("GV-3")
+def test_only_estimates_have_the_form_of_estimates() -> None:
+    """Those of the backend are known; any other tuple must pass the definition."""
+    parameters = a_program("honest").parameters
+    width = len(parameters.weightings) * (parameters.lattice.dimension + 1)
+    own = (1,) * width
+    measures = Stored(
+        parameters, row_of={}, hashed=lambda _keys: {}, estimates={0: own}, excesses={}
+    )
+    assert measures.is_estimate(own)
+    assert measures.is_estimate((0,) * width)
+    beyond = parameters.lattice.gradient_limit * sum(parameters.weightings[0].weights) + 1
+    for value in ((), (1,), (True,) * width, [0] * width, (beyond, *own[1:]), (*own[1:], -1), None):
+        assert not measures.is_estimate(value)

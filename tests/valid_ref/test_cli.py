@@ -1,6 +1,7 @@
 """The command line: exit status, messages, JSON."""
 
 import json
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -15,7 +16,9 @@ def run(*arguments: str):
 
 
 def test_version() -> None:
-    assert run("--version").output == f"valid-ref {__version__}\n"
+    specification = (Path(__file__).parents[2] / "spec" / "VERSION").read_text(encoding="ascii")
+    expected = f"valid-ref {__version__}, specification {specification}"
+    assert run("--version").output == expected
 
 
 @pytest.mark.checks("LM-2")

@@ -202,3 +202,13 @@ def test_modular_products_are_exact(p: int, data: st.DataObject | None) -> None:
     left = modular.residues(p, np.array([a for a, _ in pairs], dtype=object))
     right = modular.residues(p, np.array([b for _, b in pairs], dtype=object))
     assert [int(c) for c in modular.multiply(p, left, right)] == [a * b % p for a, b in pairs]
+
+
+@pytest.mark.checks("HA-10")
+@pytest.mark.parametrize("p", [2**61 - 1, 2**31 - 1, 101])
+@pytest.mark.parametrize("rounds", [1, 8, 9, 64, 1000])
+def test_sums_over_many_rounds_do_not_wrap(p: int, rounds: int) -> None:
+    """The largest residues: nine of 2^61 - 2 no longer fit into 64 bits."""
+    weights = modular.residues(p, np.ones((rounds, 2), dtype=np.int64))
+    values = modular.residues(p, np.full((rounds, 2), p - 1, dtype=np.int64))
+    assert modular.weighted_sum(p, weights, values) == [-rounds % p] * 2

@@ -5,6 +5,7 @@ import sys
 import typer
 
 from valid_ref import __version__
+from valid_ref.cli.arena import ArenaCommand, arena
 from valid_ref.cli.check import check
 from valid_ref.cli.conform import conform
 from valid_ref.cli.diff import diff
@@ -19,6 +20,8 @@ from valid_ref.cli.show import show
 from valid_ref.cli.trace import trace
 from valid_ref.cli.vectors import vectors
 from valid_ref.errors import ValidRefError
+from valid_ref.printable import printable
+from valid_ref.trace import own_root, specification_version
 
 app = typer.Typer(
     name="valid-ref",
@@ -37,6 +40,7 @@ app.command()(prove)
 app.command()(record)
 app.command()(check)
 app.command()(conform)
+app.command(cls=ArenaCommand)(arena)
 app.command()(show)
 app.command()(diff)
 app.command()(vectors)
@@ -45,14 +49,15 @@ app.command()(trace)
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"valid-ref {__version__}")
+        specification = specification_version(own_root())
+        typer.echo(f"valid-ref {__version__}, specification {specification}")
         raise typer.Exit
 
 
 @app.callback()
 def _options(
     version: bool = typer.Option(
-        False, "--version", callback=_print_version, is_eager=True, help="Print the version."
+        False, "--version", callback=_print_version, is_eager=True, help="Print the versions."
     ),
 ) -> None:
     """Exit status: 0 done, 1 a check failed, 2 bad input."""
@@ -64,5 +69,5 @@ def main() -> None:
     try:
         app()
     except ValidRefError as error:
-        typer.echo(f"valid-ref: {error}", err=True)
+        typer.echo(f"valid-ref: {printable(error, longest=2000)}", err=True)
         sys.exit(2)

@@ -1,6 +1,6 @@
 """`valid-ref conform`: whether another implementation of an agent is as specified.
 
-Implements: CF-14, CF-15, CF-17.
+Implements: CF-14, CF-15, CF-17, CF-18, CF-19.
 """
 
 import json
@@ -32,6 +32,9 @@ def conform(
         "conform-case.json"
     ),
     timeout: Annotated[float, typer.Option(min=0.01, help="Seconds for every answer.")] = 10.0,
+    show_stderr: Annotated[
+        bool, typer.Option("--show-stderr", help="Show what the agent writes to standard error.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     example: Annotated[
         bool, typer.Option("--example", help="Drive the agent that comes with this.")
@@ -55,18 +58,22 @@ def conform(
     """  # noqa: D301 - \b keeps the lines of the examples apart
     from valid_ref.testing.conform import kit
     from valid_ref.testing.conform.case import case_schema, load_case, save_case
-    from valid_ref.testing.conform.process import ProcessPeer
+    from valid_ref.testing.conform.process import EndedBySignal, ProcessPeer, ending_on_signals
 
     if schema or faults:
         typer.echo(json.dumps(case_schema(), indent=1) if schema else _fault_table())
         return
     words, shown = _command(command or [], fault, example=example)
-    peer = ProcessPeer(words, timeout)
-    with _progress(hidden=as_json) as watch:
-        if replay is None:
-            report = kit.conform(peer, examples, seed, watch)
-        else:
-            report = kit.replay(peer, load_case(replay), watch)
+    peer = ProcessPeer(words, timeout, _echo if show_stderr else None)
+    try:
+        with ending_on_signals(), _progress(hidden=as_json or show_stderr) as watch:
+            if replay is None:
+                report = kit.conform(peer, examples, seed, watch)
+            else:
+                report = kit.replay(peer, load_case(replay), watch)
+    except EndedBySignal as ended:
+        typer.echo(f"valid-ref: {ended}", err=True)
+        raise typer.Exit(128 + ended.number) from None
     if report.finding is not None:
         if replay is None:
             save_case(report.finding.case, save)
@@ -102,7 +109,16 @@ def render(report: "Report") -> str:
     lines = [f"{report.status.value}: {report.reason}"]
     if report.finding is not None:
         lines.append(str(report.finding.divergence))
-    return "\n".join(lines)
+        if report.finding.stderr:
+            words = report.finding.stderr.splitlines()
+            lines.append("  stderr, the last lines:")
+            lines += [f"    {line}" for line in words]
+    return "".join(c if c == "\n" or c.isprintable() else repr(c)[1:-1] for c in "\n".join(lines))
+
+
+def _echo(words: str) -> None:
+    """Show at once what an agent writes to its standard error."""
+    typer.echo(words, err=True, nl=False)
 
 
 def _fault_table() -> str:

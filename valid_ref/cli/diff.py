@@ -11,6 +11,8 @@ import typer
 
 from valid_ref.oracle import diff as first_difference
 from valid_ref.oracle import open_recording
+from valid_ref.oracle.divergence import LONGEST_LINE
+from valid_ref.printable import printable
 
 
 def diff(
@@ -32,9 +34,14 @@ def diff(
         if not quiet:
             typer.echo("the recordings are of the same run")
     elif quiet:
-        typer.echo(gap.place)
+        typer.echo(printable(gap.place))
     else:
         entry = "" if gap.index is None else f", entry {gap.index}"
-        typer.echo(f"{gap.place}{entry}\n  last agreed: {gap.agreed}")
-        typer.echo(f"  {left}: {gap.left}\n  {right}: {gap.right}")
+        for line in (
+            f"{gap.place}{entry}",
+            f"  last agreed: {gap.agreed}",
+            f"  {left}: {gap.left}",
+            f"  {right}: {gap.right}",
+        ):
+            typer.echo(printable(line, longest=LONGEST_LINE))
     raise typer.Exit(0 if gap is None else 1)

@@ -11,6 +11,7 @@ import typer
 
 from valid_ref.front import run as run_scenario
 from valid_ref.oracle import record_run
+from valid_ref.printable import printable
 from valid_ref.scenario import Scenario, load_scenario
 
 
@@ -40,4 +41,4 @@ def record(
     if as_json:
         typer.echo(json.dumps({"path": str(output), "rounds": rounds, "outcome": outcome}))
     else:
-        typer.echo(outcome if quiet else f"{output}: {rounds} rounds, outcome {outcome}")
+        typer.echo(outcome if quiet else f"{printable(output)}: {rounds} rounds, outcome {outcome}")

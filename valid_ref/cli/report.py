@@ -17,6 +17,7 @@ from valid_ref.explore.script import FORMAT as SCRIPT_FORMAT
 from valid_ref.explore.script import Script, replay_script
 from valid_ref.front import run as run_scenario
 from valid_ref.oracle import check, open_recording
+from valid_ref.printable import printable
 from valid_ref.report import View, render_page, view_of, watch_recording, watch_replay, watch_run
 from valid_ref.report.watched import Watched
 from valid_ref.scenario import Scenario
@@ -75,7 +76,7 @@ def report(
         seed, eps_success,
     )  # fmt: skip
     watched = _watched(source, chosen, hidden=quiet or as_json)
-    title = f"A run of VALID: {watched.label if source is None else source.name}"
+    title = f"A run of VALID: {watched.label if source is None else printable(source.name)}"
     view = view_of(title, subtitle(watched), [watched], load_specification())
     if as_json:
         typer.echo(json.dumps(view.as_json()))
@@ -117,7 +118,9 @@ def write_page(output: Path, view: View, told: bool) -> None:
     text = render_page(view)
     write_text(output, text)
     if told:
-        typer.echo(f"{output} ({len(text.encode()) / 1000:.0f} kB): open it in a browser")
+        typer.echo(
+            f"{printable(output)} ({len(text.encode()) / 1000:.0f} kB): open it in a browser"
+        )
 
 
 def write_text(path: Path, text: str) -> None:
@@ -130,7 +133,7 @@ def write_text(path: Path, text: str) -> None:
 
 def _watched(source: Path | None, chosen: options.Chosen, *, hidden: bool) -> Watched:
     """What a file holds; options go with scenarios only."""
-    label = "the default scenario" if source is None else source.stem
+    label = "the default scenario" if source is None else printable(source.stem)
     script = None if source is None else read_script(source)
     recorded = source is not None and (source.is_dir() or zipfile.is_zipfile(source))
     if (script or recorded) and chosen != options.Chosen():

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from valid_ref.oracle import Recording, open_recording
+from valid_ref.printable import printable
 
 
 def show(
@@ -32,10 +33,11 @@ def show(
         return
     for name, value in facts.items():
         if name != "agents":
-            typer.echo(f"{name.replace('_', ' ')}: {_text(value)}")
+            typer.echo(f"{name.replace('_', ' ')}: {printable(_text(value))}")
     for agent, end in enumerate(facts["agents"] or ()):
         verdict = "valid" if end["valid"] else "invalid"
-        typer.echo(f"agent {agent}: {verdict}, {end['alarms']} alarms {end['first_alarm'] or ''}")
+        first = printable(end["first_alarm"] or "")
+        typer.echo(f"agent {agent}: {verdict}, {end['alarms']} alarms {first}")
 
 
 def summarise(opened: Recording) -> dict[str, Any]:
@@ -56,6 +58,7 @@ def summarise(opened: Recording) -> dict[str, Any]:
         "prime": header.prime,
         "byzantine": None if header.byzantine is None else list(header.byzantine),
         "repairs_turned_off": list(header.without),
+        "flood_held": list(header.flood_held),
         "bytes": opened.bytes,
         "finished": opened.finished,
         "rounds": dict(rounds),

@@ -1,6 +1,6 @@
-"""`valid-ref vectors`: write the test vectors, or compare them with the reference.
+"""`valid-ref vectors`: write the test vectors, compare them with the reference, pack them.
 
-Implements: VE-6.
+Implements: VE-6, VE-11.
 """
 
 from pathlib import Path
@@ -8,21 +8,51 @@ from typing import Annotated
 
 import typer
 
-from valid_ref.trace import find_root
-from valid_ref.vectors import differences, families, summary
+from valid_ref.trace import find_root, own_root, spec_directory, specification_version
+from valid_ref.vectors import (
+    VectorError,
+    bundle,
+    bundle_differences,
+    differences,
+    families,
+    generate,
+    published,
+    read_archive,
+    read_bundle,
+    summary,
+    write_bundle,
+)
 from valid_ref.vectors import write as write_vectors
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(specification_version(own_root()))
+        raise typer.Exit
+
+
 def vectors(
-    directory: Annotated[
-        Path | None, typer.Argument(help="Where they are; spec/vectors of this checkout.")
+    path: Annotated[
+        Path | None,
+        typer.Argument(help="Where they are: a directory, or a bundle to check. [spec/vectors]"),
     ] = None,
     write: Annotated[bool, typer.Option("--write", help="Generate and write all files.")] = False,
     check: Annotated[
         bool, typer.Option("--check", help="Fail unless every file is what is generated.")
     ] = False,
-) -> None:
-    """List the families of test vectors, write them, or check them byte for byte.
+    to: Annotated[
+        Path | None,
+        typer.Option("--bundle", help="Write all files into one zip, with version and sums."),
+    ] = None,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True,
+            help="Print the version of specification and vectors.",
+        ),
+    ] = False,
+) -> None:  # fmt: skip
+    """List the families of test vectors, write them, check them byte for byte, or pack them.
 
     Ids that were published keep their meaning: writing refuses to change or drop one.
 
@@ -31,16 +61,44 @@ def vectors(
       valid-ref vectors
       valid-ref vectors --check
       valid-ref vectors --write DIR
+      valid-ref vectors --bundle vectors.zip
+      valid-ref vectors --check vectors.zip
     """  # noqa: D301 - \b keeps the lines of the examples apart
-    if not write and not check:
+    del version
+    if write + check + (to is not None) > 1:
+        raise typer.BadParameter("choose one of --write, --check and --bundle")
+    if to is None and not write and not check:
         typer.echo(summary(families()))
         return
-    home = find_root(Path.cwd()) / "spec" / "vectors" if directory is None else directory
-    if write:
+    home = spec_directory(find_root(Path.cwd())) / "vectors" if path is None else path
+    if to is not None:
+        _pack(home, to)
+    elif write:
         changed = write_vectors(home, families())
         typer.echo(f"{home}: {len(changed)} files changed" + "".join(f"\n  {n}" for n in changed))
-        return
-    wrong = differences(home, families())
-    typer.echo(f"{home}: " + ("as generated" if not wrong else f"differs in {', '.join(wrong)}"))
-    if wrong:
-        raise typer.Exit(1)
+    else:
+        wrong = _check_bundle(home) if home.is_file() else differences(home, families())
+        if wrong:
+            typer.echo(f"{home}: differs in {', '.join(wrong)}")
+            raise typer.Exit(1)
+        typer.echo(f"{home}: as {'packed' if home.is_file() else 'generated'}")
+
+
+def _pack(home: Path, to: Path) -> None:
+    made = families()
+    if wrong := differences(home, made):
+        raise VectorError(f"{home} differs in {', '.join(wrong)}: write it first", clause="VE-11")
+    version = specification_version(own_root())
+    digest = write_bundle(to, bundle(generate(made, published(home)), version))
+    typer.echo(f"{to}: version {version}\nsha256 {digest}")
+
+
+def _check_bundle(archive: Path) -> tuple[str, ...]:
+    """Where an archive is wrong; one of another version is held against its own sums only."""
+    content, version = read_archive(archive), specification_version(own_root())
+    found = read_bundle(content).version
+    if found != version:
+        typer.echo(f"{archive}: version {found}, this is {version}: only its sums are checked")
+        return bundle_differences(content, {}, version)
+    home = spec_directory(own_root()) / "vectors"
+    return bundle_differences(content, generate(families(), published(home)), version)

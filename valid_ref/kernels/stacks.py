@@ -10,7 +10,7 @@ Vectors = Sequence[npt.NDArray[np.int64]]
 ROUNDS_AT_ONCE = 256
 """At most so many vectors are stacked at a time."""
 
-BYTES_AT_ONCE = 1 << 19
+BYTES_AT_ONCE = 1 << 17
 """At most so many bytes are stacked at a time; a longer vector is taken as it is, uncopied."""
 
 

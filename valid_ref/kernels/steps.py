@@ -1,4 +1,4 @@
-"""The update of LearnModel in one compiled loop; loaded only when it pays."""
+"""The update of LearnModel, and its confirmation, in compiled loops; loaded only when it pays."""
 
 import numba  # type: ignore[import-untyped,unused-ignore]
 import numpy as np
@@ -50,3 +50,60 @@ def update(  # noqa: PLR0913, PLR0917 - the public numbers of the arithmetic
         inside &= (-gradient_limit < sent) & (sent < gradient_limit)
         x[i], gamma[i] = model, sent
     fits[0] = inside
+
+
+BLOCK = 1 << 11
+"""How many entries of all agents are looked at together."""
+
+MATRIX = numba.types.Array(numba.int64, 2, "C", readonly=True)
+
+
+@entry(
+    MATRIX, MATRIX, MATRIX, VECTOR, VECTOR, numba.int64, numba.int64, numba.int64, numba.int64,
+    numba.boolean[::1], numba.boolean[::1],
+)  # fmt: skip
+def confirm(  # noqa: PLR0913, PLR0917 - the public numbers of the arithmetic
+    models: NDArray[np.int64],
+    gradients: NDArray[np.int64],
+    earlier: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    near: NDArray[np.int64],
+    a: int,
+    bits: int,
+    model_limit: int,
+    gradient_limit: int,
+    fit: NDArray[np.bool_],
+    follow: NDArray[np.bool_],
+) -> None:
+    """Clear fit[v] where a row leaves its range, follow[v] where 2^bits x + Gamma is not Y.
+
+    Y = (2^bits - a deg) x_v + a sum_u x_u of the rows of `earlier`; the neighbours of v are
+    near[ends[v] : ends[v + 1]]. `earlier` with one row stands for that row at everybody. Limits are
+    below 2^62: a distance to one that should be negative then never wraps.
+    """
+    total = np.empty(BLOCK, np.int64)
+    for begin in range(0, models.shape[1], BLOCK):
+        end = min(begin + BLOCK, models.shape[1])
+        for v in range(len(models)):
+            x, gamma = models[v, begin:end], gradients[v, begin:end]
+            outside = np.int64(0)  # negative as soon as one distance to a limit is
+            for i in range(len(x)):
+                outside |= (model_limit - 1 - x[i]) | (model_limit - 1 + x[i])
+                outside |= (gradient_limit - 1 - gamma[i]) | (gradient_limit - 1 + gamma[i])
+            fit[v] &= outside >= 0
+            if not follow[v]:
+                continue
+            own = earlier[v if len(earlier) > 1 else 0, begin:end]
+            total[:] = 0
+            degree = 0
+            if len(earlier) > 1:
+                for place in range(ends[v], ends[v + 1]):
+                    other = earlier[near[place], begin:end]
+                    for i in range(len(other)):
+                        total[i] += other[i]
+                    degree += 1
+            scale = (np.int64(1) << bits) - a * degree
+            wrong = np.int64(0)
+            for i in range(len(x)):
+                wrong |= (x[i] << bits) + gamma[i] - scale * own[i] - a * total[i]
+            follow[v] &= wrong == 0

@@ -34,16 +34,44 @@ def weighted_sums(
 
     Implements: GV-9.
     """
-    totals = [_Total(width) for _weights in weightings]
-    begin = 0
+    totals = WeightedTotals(weightings, width, backend)
     for rows in groups:
-        end = begin + len(rows)
-        if len(rows) > ROWS_BEFORE_CARRY or any(end > len(weights) for weights in weightings):
+        totals.add(rows)
+    return totals.integers()
+
+
+class WeightedTotals:
+    """sum_t w_t x(t) for every weighting while the rows come in.
+
+    Implements: GV-9.
+    """
+
+    def __init__(
+        self, weightings: Sequence[Sequence[int]], width: int, backend: Backend = Backend.NUMPY
+    ) -> None:
+        self._weightings, self._backend, self._begin = weightings, backend, 0
+        self._totals = [_Total(width) for _weights in weightings]
+
+    def add(self, rows: Words) -> None:
+        """The next rows, at most 256."""
+        begin, end = self._begin, self._begin + len(rows)
+        few = all(end <= len(weights) for weights in self._weightings)
+        if len(rows) > ROWS_BEFORE_CARRY or not few:
             raise KernelError(f"{len(rows)} rows after {begin}: too many", clause="GV-9")
-        for total, weights in zip(totals, weightings, strict=True):
-            total.add(weights[begin:end], rows, backend)
-        begin = end
-    return [total.integers() for total in totals]
+        for total, weights in zip(self._totals, self._weightings, strict=True):
+            total.add(weights[begin:end], rows, self._backend)
+        self._begin = end
+
+    def integers(self) -> list[list[int]]:
+        """The entries of every sum."""
+        return [total.integers() for total in self._totals]
+
+    def limbs(self, count: int) -> list[npt.NDArray[np.uint64]]:
+        """The same as arrays [width, count] in two's complement, lowest limb first.
+
+        Every sum must fit into so many limbs.
+        """
+        return [total.limbs(count) for total in self._totals]
 
 
 class _Total:
@@ -120,3 +148,24 @@ class _Total:
         for pair in pairs[-2::-1]:
             total = (total << 2 * BITS) + pair
         return [*total.tolist()]
+
+    def limbs(self, count: int) -> npt.NDArray[np.uint64]:
+        """The entries in so many limbs of 64 bits.
+
+        With places for all bits and a sign a carry leaves the digits of the two's complement.
+        """
+        found = np.empty((self.words.shape[1], count), np.uint64)
+        if len(self.words) == 1:
+            found[:, 0] = self.words[0].view(np.uint64)
+            found[:, 1:] = (self.words[0] >> 63).view(np.uint64)[:, np.newaxis]
+            return found
+        self._carry(max(self._places(), -(-64 * count // BITS)))
+        digits = self.words.view(np.uint64)
+        for limb in range(count):
+            total = np.zeros(len(found), np.uint64)
+            for place in range(64 * limb // BITS, min(len(digits), -(-64 * (limb + 1) // BITS))):
+                shift = BITS * place - 64 * limb
+                part = digits[place]
+                total |= part << np.uint64(shift) if shift >= 0 else part >> np.uint64(-shift)
+            found[:, limb] = total
+        return found

@@ -17,6 +17,7 @@ from valid_ref.oracle.messages import alarm_line
 from valid_ref.oracle.read import Recording
 from valid_ref.oracle.replay import ReplayedValid
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
+from valid_ref.protocols.broadcast import BroadcastState
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.valid import Private, ValidState
 from valid_ref.protocols.validation import no_gradient
@@ -61,6 +62,8 @@ class AgentReplay:
 
     def _to_all(self, spoken: Round) -> Message:
         """What the agent says to all; also if that is recorded edge by edge."""
+        if not spoken.deviations:
+            return spoken.said[self.agent]
         receivers = self.parameters.graph.neighbours(self.agent)
         heard = [spoken.deviations.get((self.agent, r), spoken) for r in receivers]
         differs = any(
@@ -78,13 +81,14 @@ class AgentReplay:
         if self.divergence is not None or self.state is None:
             return
         phase, self._place = spoken.phase, (spoken.phase, spoken.number)
-        expected = self._machine.send(self.state, self._number)
+        expected = self._said_by_the_machine(self.state)
         found = self._to_all(spoken)
         difference = message_difference(self.parameters, phase, self.agent, expected, found)
         if difference is not None:
             self._diverge(difference)
             return
-        for receiver in self.parameters.graph.neighbours(self.agent):
+        receivers = self.parameters.graph.neighbours(self.agent) if spoken.deviations else ()
+        for receiver in receivers:
             if (self.agent, receiver) in spoken.deviations:
                 heard = spoken.deviations[self.agent, receiver]
                 difference = message_difference(self.parameters, phase, self.agent, expected, heard)
@@ -93,6 +97,17 @@ class AgentReplay:
                     self._diverge(attrs.evolve(difference, clause=clause), (self.agent, receiver))
                     return
         self._agreed = f"the message of {phase} round {spoken.number}"
+
+    def _said_by_the_machine(self, state: ValidState) -> Message:
+        """What the agent must say: in a flood what is new, or all that it holds (VB-4, VB-11).
+
+        Implements: RE-9.
+        """
+        if self.agent in self.recording.header.flood_held and isinstance(
+            state.inner, BroadcastState
+        ):
+            return state.inner.held
+        return self._machine.send(state, self._number)
 
     def hear(self, spoken: Round, following: Round | None) -> None:
         """Receive what was recorded on the edges to the agent; after a phase compare alarms."""
@@ -103,7 +118,10 @@ class AgentReplay:
             return
         self._expect(following)
         senders = self.parameters.graph.neighbours(self.agent)
-        heard = {sender: spoken.on_edge(sender, self.agent) for sender in senders}
+        if spoken.deviations:
+            heard = {sender: spoken.on_edge(sender, self.agent) for sender in senders}
+        else:
+            heard = {sender: spoken.said[sender] for sender in senders}
         inbox = {sender: message for sender, message in heard.items() if message is not None}
         before = self.state
         self.state = self._machine.receive(before, self._number, inbox)
@@ -123,9 +141,7 @@ class AgentReplay:
         recorded = ends[self.agent].alarms
         if final_phase:
             recorded = tuple(alarm for alarm in recorded if alarm.phase != AGREEMENT)
-        else:
-            recorded = recorded[: len(expected)]
-        difference = alarm_difference(expected, recorded)
+        difference = alarm_difference(expected, recorded, so_far=not final_phase)
         if difference is not None:
             self._diverge(difference)
         elif expected:

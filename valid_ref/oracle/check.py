@@ -12,7 +12,8 @@ from valid_ref.oracle.outcome import Findings, evaluate
 from valid_ref.oracle.read import Recording
 from valid_ref.oracle.relation import Confirmed
 from valid_ref.oracle.replay import replayed
-from valid_ref.protocols.measures import Remembered
+from valid_ref.oracle.store import release
+from valid_ref.protocols.measures import Replayed
 from valid_ref.scenario.document import unstructure
 
 
@@ -103,7 +104,8 @@ def check(
     n = recording.header.agents
     chosen = range(n) if agents is None else sorted({*agents})
     judged = tuple(agent for agent in chosen if 0 <= agent < n and agent not in (known or ()))
-    measures, confirmed = Remembered(recording.parameters), Confirmed(recording.parameters)
+    measures = Replayed(recording.parameters, limbs=recording.arrays["estimates"].shape[2])
+    confirmed = Confirmed(recording.parameters)
     coming: dict[int, object] = {}
     machine = replayed(recording.parameters, coming.__getitem__, measures, confirmed)
     replays = [AgentReplay(recording, agent, machine, coming) for agent in judged]
@@ -123,7 +125,7 @@ def check(
 def _walk(
     recording: Recording,
     replays: list[AgentReplay],
-    measures: Remembered,
+    measures: Replayed,
     confirmed: Confirmed,
     watch: Callable[[int], None] | None,
 ) -> tuple[bool, int]:
@@ -139,6 +141,7 @@ def _walk(
             replay.judge(following)
         current = following
         number += 1
+        release(recording.arrays)
         if watch is not None:
             watch(number)
     if recording.finished and current is not None:

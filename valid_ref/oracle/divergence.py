@@ -7,18 +7,25 @@ import attrs
 import numpy as np
 
 from valid_ref.alarms import Alarm
+from valid_ref.kernels import WideIntegers
 from valid_ref.lattice import within
 from valid_ref.machine import Message
 from valid_ref.oracle.log import AlarmLine
 from valid_ref.oracle.messages import Malformed
+from valid_ref.printable import printable
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.protocols.valid import ESTIMATES, KEYS
 
+VALUES = (tuple, WideIntegers)
+
 SAME_TO_ALL = {LEARNING: "LM-2", AGREEMENT: "SA-2"}
 """The clause by which an agent says one thing to all its neighbours; VB-4 in broadcasts."""
+
+LONGEST_LINE = 5000
+"""Of a divergence; the command that repeats it has the path of the recording."""
 
 
 @attrs.frozen
@@ -39,7 +46,7 @@ class Divergence:
     `agreed` is the last item that is as it must be; `edge` is set where only one edge differs;
     `index` is the entry of the vector, in lattice order; `replay` repeats the finding.
 
-    Implements: RE-9.
+    Implements: RE-9, RE-17.
     """
 
     agent: int
@@ -56,13 +63,14 @@ class Divergence:
             where += f", edge {self.edge[0]} -> {self.edge[1]}"
         different = self.difference
         entry = "" if different.index is None else f", entry {different.index}"
-        return (
-            f"{where}: {different.what}{entry} [{different.clause}]\n"
-            f"  last agreed: {self.agreed}\n"
-            f"  expected:    {different.expected}\n"
-            f"  found:       {different.found}\n"
-            f"  replay:      {self.replay}"
+        lines = (
+            f"{where}: {different.what}{entry} [{different.clause}]",
+            f"  last agreed: {self.agreed}",
+            f"  expected:    {different.expected}",
+            f"  found:       {different.found}",
+            f"  replay:      {self.replay}",
         )
+        return "\n".join(printable(line, longest=LONGEST_LINE) for line in lines)
 
 
 def message_difference(
@@ -123,10 +131,10 @@ def _broadcast(phase: str, agent: int, expected: Message, found: Message) -> Dif
         wanted, seen = expected.get(tag), found.get(tag)
         if wanted is seen or (type(wanted) is type(seen) and wanted == seen):
             continue
-        own = isinstance(tag, tuple) and tag[0] == agent
+        own = isinstance(tag, tuple) and tag[0] == agent and None not in (wanted, seen)
         clause = {KEYS: "LV-4", ESTIMATES: "GV-2"}.get(phase, "LV-5") if own else "VB-4"
         index = None
-        if isinstance(wanted, tuple) and isinstance(seen, tuple) and len(wanted) == len(seen):
+        if isinstance(wanted, VALUES) and isinstance(seen, VALUES) and len(wanted) == len(seen):
             index = next(i for i, (w, s) in enumerate(zip(wanted, seen, strict=True)) if w != s)
             wanted, seen = wanted[index], seen[index]
         name = "/".join(map(str, tag)) if isinstance(tag, tuple) else "an unknown tag"
@@ -138,21 +146,57 @@ def _broadcast(phase: str, agent: int, expected: Message, found: Message) -> Dif
 
 
 def alarm_difference(
-    expected: tuple[AlarmLine, ...], found: tuple[AlarmLine, ...]
+    expected: tuple[AlarmLine, ...], found: tuple[AlarmLine, ...], *, so_far: bool = False
 ) -> Difference | None:
-    """The first alarm that is missing, superfluous or another; None if all are the same.
+    """The first alarm that is missing, surplus, repeated, out of order or another; None if none.
 
-    Implements: RE-9.
+    `so_far` says that later alarms are not known yet: found ones beyond the expected are left.
+
+    Implements: RE-9, RE-18.
     """
-    for position in range(max(len(expected), len(found))):
+    length = len(expected) if so_far else max(len(expected), len(found))
+    for position in range(length):
         wanted = expected[position] if position < len(expected) else None
         seen = found[position] if position < len(found) else None
         if wanted != seen:
-            decisive = wanted if wanted is not None else seen
-            reason = "" if decisive is None else decisive.reason
-            clause = Alarm[reason].clause if reason in Alarm.__members__ else "MO-7"
-            return Difference(clause, f"alarm {position}", shown(wanted), shown(seen))
+            what, clause = _fault_of_alarm(wanted, seen, expected[position:], found, position)
+            return Difference(clause, what, shown(wanted), shown(seen))
     return None
+
+
+def _fault_of_alarm(
+    wanted: AlarmLine | None,
+    seen: AlarmLine | None,
+    coming: tuple[AlarmLine, ...],
+    found: tuple[AlarmLine, ...],
+    position: int,
+) -> tuple[str, str]:
+    """What is wrong with the first alarm that differs, and the clause of the alarm at fault.
+
+    An alarm that is found more often than expected from here on is repeated if it is there twice,
+    else surplus;
+    one that is expected and nowhere found is missing, unless one of its reason stands in its
+    place; if both come later, the order is wrong.
+
+    Implements: RE-18.
+    """
+    later = found[position + 1 :]
+    if seen is not None and found[position:].count(seen) > coming.count(seen):
+        if found.count(seen) > 1:
+            return f"repeated alarm {position}", alarm_clause(seen)
+        if wanted is None or wanted in later:
+            return f"surplus alarm {position}", alarm_clause(seen)
+    if wanted is not None and wanted in later:
+        return f"order of alarm {position}", "MO-12"
+    if wanted is not None and (seen is None or seen in coming or seen.reason != wanted.reason):
+        return f"missing alarm {position}", alarm_clause(wanted)
+    return f"alarm {position}", alarm_clause(wanted)
+
+
+def alarm_clause(alarm: AlarmLine | None) -> str:
+    """The clause that says when there is an alarm of this reason; MO-7 for a reason of no name."""
+    reason = "" if alarm is None else alarm.reason
+    return Alarm[reason].clause if reason in Alarm.__members__ else "MO-7"
 
 
 def shown(value: object) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Collection, Mapping
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -24,6 +25,20 @@ from valid_ref.schedule import Precision, Schedule
 FORMAT = "valid-ref/recording/1"
 LONGEST_START = 1 << 12
 """A longer x_0 is written to `start.npy`; readers take either."""
+
+MOST_WEIGHTINGS = 1000
+COUNTS = {
+    "agents": (2, 1 << 20),
+    "dimension": (1, 1 << 40),
+    "fraction_bits": (0, 60),
+    "step_bits": (0, 60),
+    "max_degree": (0, 1 << 20),
+    "prime": (2, (1 << 64) - 1),
+    "model_limit": (0, WORD_LIMIT),
+    "gradient_limit": (0, WORD_LIMIT),
+}
+"""The least and the most of every single number of a header."""
+COUNTS_OF_LOSSES = {"seed": (0, (1 << 64) - 1), "batch": (1, 1 << 40)}
 
 
 @attrs.frozen
@@ -63,7 +78,8 @@ class Losses:
 class Header:
     """Graph, arithmetic, field, bounds, checks, reading, Byzantine agents if known, producer.
 
-    `start_model` is null where x_0 stands in `start.npy`.
+    `start_model` is null where x_0 stands in `start.npy`; `flood_held` are the agents that send
+    everything they hold in every flood round.
 
     Implements: RE-2.
     """
@@ -89,8 +105,13 @@ class Header:
     byzantine: tuple[int, ...] | None
     losses: Losses | None = None
     checksums: bool = False
+    flood_held: tuple[int, ...] = ()
 
     def __attrs_post_init__(self) -> None:
+        _check_numbers(attrs.asdict(self, recurse=False))
+        for name in ("mixing", "gradient", "start_model"):
+            if any(abs(number) >= WORD_LIMIT for number in getattr(self, name) or ()):
+                raise RecordingError(f"{name} has an entry not below 2^62", clause="RE-16")
         if self.format != FORMAT:
             raise RecordingError(f"format {self.format!r} is not {FORMAT!r}", clause="RE-2")
         if not (self.prime == MERSENNE_61 or _is_prime(self.prime)):
@@ -100,9 +121,8 @@ class Header:
             raise RecordingError(
                 f"x_0 has {len(start)} entries for d = {self.dimension}", clause="RE-2"
             )
-        sizes = (*(start or ()), *self.mixing, *self.gradient)
-        if any(abs(number) >= WORD_LIMIT for number in sizes):
-            raise RecordingError("x_0 or a step is not below 2^62", clause="RE-2")
+        if len({*self.without}) < len(self.without):
+            raise RecordingError("a repair is turned off twice", clause="RE-2")
         if any(weighting.total[1] < 1 for weighting in self.weightings):
             raise RecordingError("a weight sum has a denominator below 1", clause="RE-2")
         if self.byzantine is not None:
@@ -110,9 +130,15 @@ class Header:
             single = len({*self.byzantine}) == len(self.byzantine) < self.agents
             if not (inside and single):
                 raise RecordingError(
-                    f"byzantine {list(self.byzantine)} is no proper subset of the agents",
+                    "byzantine is no proper subset of the agents",
                     clause="RE-2",
                 )
+        flood = self.flood_held
+        if list(flood) != sorted({*flood}) or any(not 0 <= v < self.agents for v in flood):
+            raise RecordingError(
+                "flood_held is no increasing list of agents",
+                clause="RE-2",
+            )
 
     @property
     def rounds(self) -> int:
@@ -127,8 +153,9 @@ def header_of(
     losses: Losses | None = None,
     *,
     checksums: bool = True,
+    flood_held: Collection[int] = (),
 ) -> Header:
-    """The header of a run with these parameters.
+    """The header of a run with these parameters; `flood_held` in any order.
 
     Implements: RE-2.
     """
@@ -161,7 +188,70 @@ def header_of(
         None if byzantine is None else tuple(sorted(byzantine)),
         losses,
         checksums,
+        tuple(sorted(flood_held)),
     )  # fmt: skip
+
+
+def check_counts(document: Any, most_agents: int) -> None:
+    """Refuse a document with numbers or lists beyond their bounds, before it is read further.
+
+    What is of another type is left to the reader of the document.
+
+    Implements: RE-16.
+    """
+    if not isinstance(document, dict) or type(document.get("agents")) is not int:
+        return
+    _check_numbers(document)
+    n, d = document["agents"], document.get("dimension")
+    if n > most_agents:
+        raise RecordingError(f"agents is not within 2..{most_agents}", clause="RE-16")
+    losses = document.get("losses")
+    lists: list[tuple[str, object, int]] = [
+        ("edges", document, n * (n - 1) // 2),
+        ("start_model", document if type(d) is int else None, d if type(d) is int else 0),
+        ("weightings", document, MOST_WEIGHTINGS),
+        ("without", document, len(Reading.switches())),
+        ("byzantine", document, n),
+        ("flood_held", document, n),
+        ("agents", losses.get("loss") if isinstance(losses, dict) else None, n),
+    ]
+    if isinstance(document.get("mixing"), list):
+        rounds = len(document["mixing"])
+        weightings = document.get("weightings")
+        lines = weightings if isinstance(weightings, list) else []
+        bounds = document.get("bounds")
+        lists += [("gradient", document, rounds), ("model_squared", bounds, rounds)]
+        lists += [("gradient_squared", bounds, rounds)]
+        lists += [("weights", line, rounds) for line in lines[:MOST_WEIGHTINGS]]
+    for name, parent, most in lists:
+        found = parent.get(name) if isinstance(parent, dict) else None
+        if isinstance(found, list) and len(found) > most:
+            raise RecordingError(f"{name} has {len(found)} entries, not {most}", clause="RE-16")
+    _check_edges(document.get("edges"))
+
+
+def _check_numbers(document: Mapping[str, object]) -> None:
+    """Every count and every limit is within its bounds.
+
+    Implements: RE-16.
+    """
+    losses = document.get("losses")
+    parents = [(document, COUNTS), (losses if isinstance(losses, dict) else {}, COUNTS_OF_LOSSES)]
+    for parent, counts in parents:
+        for name, (least, most) in counts.items():
+            found = parent.get(name)
+            if isinstance(found, int) and not least <= found <= most:
+                raise RecordingError(f"{name} is not within {least}..{most}", clause="RE-16")
+
+
+def _check_edges(edges: object) -> None:
+    """No edge stands twice; what is no list of pairs of integers is left to the reader."""
+    if not isinstance(edges, list):
+        return
+    pairs = [tuple(edge) for edge in edges if type(edge) is list and len(edge) == 2]
+    known = [pair for pair in pairs if type(pair[0]) is int and type(pair[1]) is int]
+    if len({(u, v) if u < v else (v, u) for u, v in known}) < len(known):
+        raise RecordingError("an edge is given more than once", clause="MO-2")
 
 
 def in_array(header: Header) -> bool:
@@ -173,12 +263,15 @@ def in_array(header: Header) -> bool:
 
 
 def header_text(header: Header) -> str:
-    """The canonical text of a header.
+    """The canonical text of a header; `flood_held` is left out where it is empty.
 
     Implements: RE-2.
     """
     written = attrs.evolve(header, start_model=None) if in_array(header) else header
-    return json.dumps(unstructure(written), indent=1) + "\n"
+    document = unstructure(written)
+    if not header.flood_held:
+        del document["flood_held"]
+    return json.dumps(document, indent=1) + "\n"
 
 
 def header_schema() -> dict[str, Any]:

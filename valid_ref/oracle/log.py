@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import attrs
 
+from valid_ref.oracle.errors import RecordingError
 from valid_ref.scenario.document import schema, unstructure
 
 KEY = -1
@@ -129,6 +130,29 @@ class EndLine:
 
 
 Line = RoundLine | EndLine
+
+
+def check_line(document: Any, agents: int, directed_edges: int) -> None:
+    """Refuse a line with more messages, entries or ends than the network has, before it is read.
+
+    What is of another type is left to the reader of the document.
+
+    Implements: RE-16.
+    """
+    if not isinstance(document, dict):
+        return
+    lists = {name: found for name, found in document.items() if isinstance(found, list)}
+    for name, most in (("said", agents), ("agents", agents), ("deviations", directed_edges)):
+        if len(lists.get(name, ())) > most:
+            raise RecordingError(
+                f"{name} has {len(lists[name])} entries, not {most}", clause="RE-16"
+            )
+    edges = [line.get("message") for line in lists.get("deviations", ()) if isinstance(line, dict)]
+    for message in (*lists.get("said", ()), *edges):
+        entries = message.items() if isinstance(message, dict) else ()
+        for name, found in entries:
+            if isinstance(found, list) and len(found) > max(agents, directed_edges):
+                raise RecordingError(f"{name} has {len(found)} entries", clause="RE-16")
 
 
 def line_text(line: Line) -> str:

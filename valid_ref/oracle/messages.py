@@ -26,6 +26,7 @@ from valid_ref.oracle.log import (
 )
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.broadcast import Tag, ValidatedBroadcast
+from valid_ref.protocols.global_validate import SomeEstimate
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.parameters import ValidParameters
@@ -47,9 +48,12 @@ class Store(Protocol):
 
 
 class Rows(Protocol):
-    """The rows of the growing arrays, checked."""
+    """The rows of the growing arrays, checked, and keys."""
 
-    def value(self, table: str, row: int) -> Value:
+    def key(self, key: int) -> int:
+        """One object for equal keys."""
+
+    def value(self, table: str, row: int) -> SomeEstimate:
         """A row of `reports` or `estimates`."""
 
     def pair(self, row: int) -> LearningMessage:
@@ -153,7 +157,7 @@ class Codec:
             raise RecordingError(f"{place}: values of another phase than {phase}", clause="RE-4")
         table = self.table(phase)
         values: list[tuple[int, int, object]] = [
-            *((source, KEY, key) for source, key in spoken.keys),
+            *((source, KEY, rows.key(key)) for source, key in spoken.keys),
             *((source, slot, rows.value(table, row)) for source, slot, row in spoken.rows),
             *((source, slot, None) for source, slot in spoken.nulls),
             *((source, slot, Malformed()) for source, slot in spoken.malformed),

@@ -3,11 +3,8 @@
 import math
 import re
 import struct
-from typing import Any
 
 import attrs
-import numpy as np
-import numpy.typing as npt
 
 from valid_ref.oracle.errors import RecordingError
 
@@ -88,16 +85,3 @@ def to_limbs(values: tuple[int, ...], limbs: int) -> bytes:
     Implements: RE-3.
     """
     return b"".join(value.to_bytes(8 * limbs, "little", signed=True) for value in values)
-
-
-def from_limbs(row: npt.NDArray[Any]) -> tuple[int, ...]:
-    """The integers of a row [entries, limbs].
-
-    Implements: RE-3.
-    """
-    low = row[:, 0].astype("<i8")
-    values: list[int] = low.tolist()
-    beyond = (row[:, 1:].astype("<i8") != (low >> 63)[:, np.newaxis]).any(axis=1)
-    for index in np.flatnonzero(beyond).tolist():
-        values[index] = int.from_bytes(row[index].tobytes(), "little", signed=True)
-    return tuple(values)

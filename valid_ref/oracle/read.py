@@ -1,18 +1,28 @@
 """Reading a recording: every byte is checked before it is used."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import attrs
 import numpy as np
 
+from valid_ref.graph import AgentGraph
 from valid_ref.lattice import WORD_LIMIT, within
 from valid_ref.machine import Edge, Message, Round
 from valid_ref.oracle.errors import RecordingError
-from valid_ref.oracle.header import Header, layouts, parameters_of, start_layout
-from valid_ref.oracle.log import AgentLine, EndLine, InArrays, Line, RoundLine, Spoken, line_text
+from valid_ref.oracle.header import Header, check_counts, layouts, parameters_of, start_layout
+from valid_ref.oracle.log import (
+    AgentLine,
+    EndLine,
+    InArrays,
+    Line,
+    RoundLine,
+    Spoken,
+    check_line,
+    line_text,
+)
 from valid_ref.oracle.messages import Codec
 from valid_ref.oracle.rows import Array, One, RowReader, itself
 from valid_ref.oracle.store import START, Limits, Member, members
@@ -84,7 +94,7 @@ class Recording:
             self._check_rows(counts, line, place)
             if isinstance(line, EndLine):
                 self._verify(hasher, line, [self.arrays["outputs"]], place)
-                if number != machine.rounds + 1:
+                if number != machine.rounds + 1 or line != self.end:
                     raise RecordingError(f"{place}: the end is line {number}", clause="RE-5")
                 return
             if number > machine.rounds or (line.phase, line.round) != machine.place(number):
@@ -101,6 +111,8 @@ class Recording:
             spoken = self._round(line, rows, place)
             rows.end_line(place)
             yield spoken
+        if self.finished:
+            raise RecordingError("log.jsonl: the end is no longer there", clause="RE-5")
 
     def _check_rows(self, counts: Mapping[str, int], line: Line, place: str) -> None:
         for name in GROWING:
@@ -175,8 +187,17 @@ class Recording:
             )
         return self.codec.decode(line.phase, spoken, rows, place)
 
+    def _check_line(self, document: Any) -> None:
+        graph = self.parameters.graph
+        check_line(document, graph.agents, 2 * graph.edge_count)
+
     def _lines(self) -> Iterator[tuple[str, Line]]:
-        """The complete lines; an incomplete last one belongs to a run that was cut off."""
+        """The complete lines; an incomplete last one belongs to a run that was cut off.
+
+        Nothing may follow the first end, and this is known before that line is used.
+
+        Implements: RE-5.
+        """
         with self.log.path.open("rb") as file:
             file.seek(self.log.begin)
             left, number = self.log.size, 0
@@ -189,23 +210,29 @@ class Recording:
                     raise RecordingError(f"{place}: longer than the limit", clause="RE-7")
                 if not raw.endswith(b"\n"):
                     return
-                line = read_document(Line, raw, place)
-                yield place, line
+                line = read_document(Line, raw, place, self._check_line)
                 if isinstance(line, EndLine) and left:
-                    raise RecordingError(f"{place}: lines after the end", clause="RE-5")
+                    raise RecordingError(
+                        f"{place}: {left} bytes follow the first end", clause="RE-5"
+                    )
+                yield place, line
 
 
-def read_document(kind: Any, raw: bytes, place: str) -> Any:
-    """A document of this kind from untrusted bytes.
+def read_document(
+    kind: Any, raw: bytes, place: str, check: Callable[[Any], None] | None = None
+) -> Any:
+    """A document of this kind from untrusted bytes; `check` sees the JSON before it is read.
 
-    Implements: RE-7.
+    Implements: RE-7, RE-16.
     """
     try:
-        return structure(kind, read_json(raw.decode("utf-8")))
-    except RecordingError:
-        raise
-    except DocumentError as error:
-        raise RecordingError(f"{place}: {error.message}", clause="RE-7") from None
+        document = read_json(raw.decode("utf-8"))
+        if check is not None:
+            check(document)
+        return structure(kind, document)
+    except (DocumentError, RecordingError) as error:
+        clause = error.clause if error.clause.startswith(("RE-", "MO-")) else "RE-7"
+        raise RecordingError(f"{place}: {error.message}", clause=clause) from None
     except (UnicodeDecodeError, ValueError, RecursionError) as error:  # digits beyond the limit
         raise RecordingError(f"{place}: {error}", clause="RE-7") from None
 
@@ -221,12 +248,12 @@ def open_recording(path: Path, limits: Limits | None = None) -> Recording:
     if header_file.size > limits.header_bytes:
         raise RecordingError("header.json: longer than the limit", clause="RE-7")
     raw = header_file.read(0, header_file.size)
-    header: Header = read_document(Header, raw, "header.json")
-    if header.agents > limits.agents:
-        raise RecordingError(f"header.json: {header.agents} agents", clause="RE-7")
+    header: Header = read_document(
+        Header, raw, "header.json", lambda document: check_counts(document, limits.agents)
+    )
     start = _start(found, header)
     parameters = parameters_of(header, "header.json", start)
-    end = _end(log, limits)
+    end = _end(log, limits, parameters.graph)
     shapes = layouts(parameters)
     arrays: dict[str, Array] = {}
     for name, layout in shapes.items():
@@ -262,7 +289,7 @@ def _start(found: Mapping[str, Member], header: Header) -> Array | None:
     return start
 
 
-def _end(log: Member, limits: Limits) -> EndLine | None:
+def _end(log: Member, limits: Limits, graph: AgentGraph) -> EndLine | None:
     """The last line, if it is complete and an end.
 
     Implements: RE-5.
@@ -273,5 +300,10 @@ def _end(log: Member, limits: Limits) -> EndLine | None:
     last = tail[tail.rfind(b"\n", 0, -1) + 1 :]
     if len(last) > limits.line_bytes:
         raise RecordingError("log.jsonl: the last line is longer than the limit", clause="RE-7")
-    line = read_document(Line, last, "log.jsonl, last line")
+    line = read_document(
+        Line,
+        last,
+        "log.jsonl, last line",
+        lambda document: check_line(document, graph.agents, 2 * graph.edge_count),
+    )
     return line if isinstance(line, EndLine) else None

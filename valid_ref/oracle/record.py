@@ -6,6 +6,21 @@ from valid_ref._version import __version__
 from valid_ref.front import Run
 from valid_ref.oracle.header import Losses
 from valid_ref.oracle.write import write_recording
+from valid_ref.scenario.build import Prepared
+from valid_ref.scenario.scenario import Scenario
+
+PRODUCER = f"valid-ref {__version__}"
+"""What recordings of the reference say of their producer."""
+
+
+def losses_of(scenario: Scenario, prepared: Prepared) -> Losses:
+    """The losses and tolerances of a scenario, as a header has them.
+
+    Implements: RE-2.
+    """
+    return Losses(
+        scenario.loss, scenario.seed, scenario.batch, prepared.delta, prepared.eps_success
+    )
 
 
 def record_run(
@@ -15,15 +30,11 @@ def record_run(
 
     Implements: RE-1, RE-12.
     """
-    scenario, prepared = finished.scenario, finished.prepared
-    losses = Losses(
-        scenario.loss, scenario.seed, scenario.batch, prepared.delta, prepared.eps_success
-    )
     write_recording(
         path,
         finished.execution,
-        f"valid-ref {__version__}",
-        losses=losses,
+        PRODUCER,
+        losses=losses_of(finished.scenario, finished.prepared),
         byzantine_known=byzantine_known,
         checksums=checksums,
     )

@@ -3,19 +3,24 @@
 This only ever confirms. Where it does not, the machine of the agent decides by itself.
 """
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from valid_ref.lattice import IntVector
+from valid_ref.kernels import Backend, compiled, settle
+from valid_ref.lattice import WORD_LIMIT, IntVector
 from valid_ref.machine import Message, Round
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.parameters import ValidParameters
 
 COLUMNS = 1 << 13
 """How many entries of all agents are looked at together, so that they stay in the cache."""
+
+LOOPS_PAY_FROM = 1 << 15
+"""From so many entries of a round on the compiled form is worth loading."""
 
 Matrix = npt.NDArray[np.int64]
 
@@ -78,6 +83,7 @@ def confirm(
     earlier: Matrix | None,
     models: Matrix,
     gradients: Matrix,
+    backend: Backend = Backend.AUTO,
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """For every agent whether its rows are in range, and whether they are x(t) and Gamma(t).
 
@@ -92,6 +98,14 @@ def confirm(
     bits, schedule = lattice.precision.step_bits, lattice.schedule
     fit = np.ones(graph.agents, dtype=np.bool_)
     follow = np.full(graph.agents, parameters.reading.P17 and schedule.A(t) < 1 << bits)
+    settled = settle("steps", backend, models.size, pays_from=LOOPS_PAY_FROM)
+    loops = compiled("steps", settled)
+    if loops is not None and max(lattice.model_limit, lattice.gradient_limit) < WORD_LIMIT:
+        before = parameters.start_model[np.newaxis, :] if earlier is None else earlier
+        rows = (np.ascontiguousarray(array) for array in (models, gradients, before))
+        limits = lattice.model_limit, lattice.gradient_limit
+        loops.confirm(*rows, *_flat(parameters), schedule.a(t), bits, *limits, fit, follow)
+        return fit, follow
     for begin in range(0, lattice.dimension, COLUMNS):
         columns = slice(begin, begin + COLUMNS)
         x, gamma = models[:, columns], gradients[:, columns]
@@ -106,6 +120,13 @@ def confirm(
         found += gamma
         follow &= (found == Y).all(axis=1)
     return fit, follow
+
+
+def _flat(parameters: ValidParameters) -> tuple[Matrix, Matrix]:
+    """Where the neighbours of every agent end, and all neighbours one after the other."""
+    near = [parameters.graph.neighbours(v) for v in range(parameters.graph.agents)]
+    ends = np.cumsum([0, *map(len, near)], dtype=np.int64)
+    return ends, np.fromiter(itertools.chain.from_iterable(near), np.int64, int(ends[-1]))
 
 
 def _within(rows: Matrix, limit: int) -> npt.NDArray[np.bool_]:

@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 
 from valid_ref.alarms import Alarm, Raised
+from valid_ref.kernels import WideIntegers
 from valid_ref.lattice import IntVector, LatticeParameters, mix, shift_half_even
 from valid_ref.machine import Message
 from valid_ref.oracle.relation import Confirmed
@@ -109,13 +110,13 @@ class ReplayedValid(Valid):
     stages: tuple[Stage, ...] = attrs.field(kw_only=True, eq=False, repr=False)
 
 
-def _trusting(machine: ValidatedBroadcast) -> ValidatedBroadcast:
-    """The same broadcast; a recording delivers no tuple but well-formed ones (Recording.rounds)."""
+def _trusting(machine: ValidatedBroadcast, form: type) -> ValidatedBroadcast:
+    """The same broadcast; a recording delivers none of these but well-formed ones (RowReader)."""
 
-    def is_tuple(_tag: object, value: object) -> bool:
-        return type(value) is tuple
+    def has_type(_tag: object, value: object) -> bool:
+        return type(value) is form
 
-    return attrs.evolve(machine, well_formed=is_tuple)
+    return attrs.evolve(machine, well_formed=has_type)
 
 
 def replayed(
@@ -130,8 +131,10 @@ def replayed(
                 recorded=recorded, confirmed=confirmed,
             )  # fmt: skip
             return attrs.evolve(stage, machine=machine)
-        if isinstance(stage, HashStage | EstimateStage):
-            return attrs.evolve(stage, machine=_trusting(stage.machine))
+        if isinstance(stage, HashStage):
+            return attrs.evolve(stage, machine=_trusting(stage.machine, tuple))
+        if isinstance(stage, EstimateStage):
+            return attrs.evolve(stage, machine=_trusting(stage.machine, WideIntegers))
         return stage
 
     stages = tuple(stage_of(stage) for stage in Valid(parameters, measures).stages)

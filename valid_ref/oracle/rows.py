@@ -5,32 +5,31 @@ from typing import Any
 
 import numpy as np
 
+from valid_ref.kernels import WideIntegers
 from valid_ref.oracle.errors import RecordingError
-from valid_ref.oracle.messages import Value
-from valid_ref.oracle.npy import from_limbs
-from valid_ref.protocols.global_validate import is_estimate
+from valid_ref.protocols.global_validate import SomeEstimate
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.local_validate import is_report
-from valid_ref.protocols.measures import most_numbers
+from valid_ref.protocols.measures import ESTIMATES, REPORTS, is_wide_estimate, most_numbers
 from valid_ref.protocols.parameters import ValidParameters
 
 Array = np.ndarray[Any, Any]
-One = Callable[[Value], Value]
-"""Gives one object for all tuples that are equal."""
+One = Callable[[str, SomeEstimate], SomeEstimate]
+"""Gives one object for all values of a form that are equal."""
 
-FORMS = {"reports": is_report, "estimates": is_estimate}
+FORMS = {REPORTS: is_report, ESTIMATES: is_wide_estimate}
 
 
-def itself(value: Value) -> Value:
-    """Every tuple is its own object."""
+def itself(_form: str, value: SomeEstimate) -> SomeEstimate:
+    """Every value is its own object."""
     return value
 
 
 class RowReader:
     """Reads rows of `reports`, `estimates` and `deviations`.
 
-    Rows with the same bytes are one object, so that equal values compare at once. No more numbers
-    are remembered than an honest run has twice over; what is forgotten is read again.
+    Rows of a table with the same numbers are one object, so that equal values compare at once. No
+    more numbers are remembered than an honest run has twice over; what is forgotten is read again.
 
     Implements: RE-4, RE-7, RE-15.
     """
@@ -39,8 +38,9 @@ class RowReader:
         self, parameters: ValidParameters, arrays: Mapping[str, Array], one: One = itself
     ) -> None:
         self._parameters, self._arrays, self._one = parameters, arrays, one
-        self._by_row: dict[tuple[str, int], Value] = {}
-        self._by_bytes: dict[tuple[str, bytes], Value] = {}
+        self._by_row: dict[tuple[str, int], SomeEstimate] = {}
+        self._by_content: dict[tuple[str, SomeEstimate], SomeEstimate] = {}
+        self._keys: dict[int, int] = {}
         self._pairs: dict[int, LearningMessage] = {}
         self._held = 0
         self._before: Mapping[str, int] = dict.fromkeys(arrays, 0)
@@ -60,15 +60,21 @@ class RowReader:
         if len(self._new) != added:
             raise RecordingError(f"{place}: rows that no message names", clause="RE-4")
 
-    def value(self, table: str, row: int) -> Value:
+    def value(self, table: str, row: int) -> SomeEstimate:
         """A row of `reports` or `estimates`."""
         self._name(table, row)
         if (table, row) not in self._by_row:
-            raw = self._arrays[table][row].tobytes()
-            if (table, raw) not in self._by_bytes:
-                self._remember(table, raw, self._decoded(table, row))
-            self._by_row[table, row] = self._by_bytes[table, raw]
+            read = self._decoded(table, row)
+            if (table, read) not in self._by_content:
+                self._remember(table, read, self._checked(table, row, read))
+            self._by_row[table, row] = self._by_content[table, read]
         return self._by_row[table, row]
+
+    def key(self, key: int) -> int:
+        """One object for equal keys, as long as there are no more than agents have twice over."""
+        if len(self._keys) > 2 * self._parameters.graph.agents:
+            self._keys = {}
+        return self._keys.setdefault(key, key)
 
     def pair(self, row: int) -> LearningMessage:
         """A row of `deviations`: mapped, not copied."""
@@ -87,15 +93,18 @@ class RowReader:
         if row >= self._before[table]:
             self._new.add((table, row))
 
-    def _decoded(self, table: str, row: int) -> Value:
+    def _decoded(self, table: str, row: int) -> SomeEstimate:
+        """A report as a tuple; an estimate where it lies in the file."""
         found = self._arrays[table][row]
-        value = from_limbs(found) if table == "estimates" else tuple(found.tolist())
+        return WideIntegers(found) if table == ESTIMATES else tuple(found.tolist())
+
+    def _checked(self, table: str, row: int, value: SomeEstimate) -> SomeEstimate:
         if not FORMS[table](self._parameters, value):
             raise RecordingError(f"{table}.npy: row {row} is out of range", clause="RE-4")
-        return self._one(value)
+        return self._one(table, value)
 
-    def _remember(self, table: str, raw: bytes, value: Value) -> None:
+    def _remember(self, table: str, read: SomeEstimate, value: SomeEstimate) -> None:
         self._held += len(value)
         if self._held > most_numbers(self._parameters):
-            self._by_row, self._by_bytes, self._held = {}, {}, len(value)
-        self._by_bytes[table, raw] = value
+            self._by_row, self._by_content, self._held = {}, {}, len(value)
+        self._by_content[table, read] = value

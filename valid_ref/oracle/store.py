@@ -28,6 +28,23 @@ DIRECTORY_BYTES = 1 << 17
 """The longest directory of a zip with so few members, its comment included."""
 
 
+LARGE = 1 << 25
+"""Pages of a mapped array with more bytes than this are given back."""
+
+
+def release(arrays: Mapping[str, "np.ndarray[Any, Any]"]) -> None:
+    """Give back the pages of large mapped arrays; whoever looks again reads them again.
+
+    Implements: RE-15.
+    """
+    for array in arrays.values():
+        owner: Any = array if array.nbytes > LARGE else None
+        while isinstance(owner, np.ndarray | memoryview):
+            owner = owner.base if isinstance(owner, np.ndarray) else owner.obj
+        if isinstance(owner, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            owner.madvise(mmap.MADV_DONTNEED)
+
+
 @attrs.frozen
 class Limits:
     """The most that is read or held at once; beyond is refused.

@@ -5,7 +5,8 @@ import shutil
 import struct
 import tempfile
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -247,25 +248,36 @@ def write_recording(
     losses: Losses | None = None,
     byzantine_known: bool = True,
     checksums: bool = True,
+    flood_held: Collection[int] = (),
 ) -> None:
     """Record an execution: into a zip if the name ends so, else into a directory.
 
     Implements: RE-1.
     """
-    if path.suffix == ".zip":
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".recording-") as name:
-            write_recording(
-                Path(name) / "run", execution, producer,
-                losses=losses, byzantine_known=byzantine_known, checksums=checksums,
-            )  # fmt: skip
-            pack(Path(name) / "run", Path(name) / "run.zip")
-            (Path(name) / "run.zip").replace(path)
-        return
     known = execution.byzantine if byzantine_known else None
-    header = header_of(execution.parameters, producer, known, losses, checksums=checksums)
+    header = header_of(
+        execution.parameters, producer, known, losses, checksums=checksums, flood_held=flood_held
+    )
     keys = [execution.states[agent].memory.private.key for agent in range(header.agents)]
-    with RecordingWriter(path, header, keys) as writer:
+    with recorder(path, header, keys) as writer:
         writer.append_rest(execution)
+
+
+@contextmanager
+def recorder(path: Path, header: Header, keys: Sequence[int]) -> Iterator[RecordingWriter]:
+    """A writer into a directory, or, if the name ends so, into a zip when all is written.
+
+    Implements: RE-1.
+    """
+    if path.suffix != ".zip":
+        with RecordingWriter(path, header, keys) as writer:
+            yield writer
+        return
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".recording-") as name:
+        with RecordingWriter(Path(name) / "run", header, keys) as writer:
+            yield writer
+        pack(Path(name) / "run", Path(name) / "run.zip")
+        (Path(name) / "run.zip").replace(path)
 
 
 def pack(directory: Path, target: Path) -> None:

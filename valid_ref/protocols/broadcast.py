@@ -22,6 +22,30 @@ Tag = tuple[int, Slot]
 WellFormed = Callable[[Tag, object], bool]
 """Whether a value has the form that its tag demands; must not raise on any object."""
 
+Entries = list[tuple[Tag, object]]
+News = Callable[
+    ["ValidatedBroadcast", Mapping[Tag, object], Mapping[Tag, object]], tuple[bool, Entries]
+]
+"""Whether a message has unknown tags, and what it has besides nulls and objects held already."""
+
+
+def news(
+    machine: "ValidatedBroadcast", message: Mapping[Tag, object], held: Mapping[Tag, object]
+) -> tuple[bool, Entries]:
+    """Whether there are tags that do not exist, and the other entries in the public order.
+
+    Nulls are left out, and so is what is the very object held already.
+
+    Implements: VB-9.
+    """
+    order = machine.order
+    found = {order[tag]: value for tag, value in message.items() if tag in order}
+    told = ((machine.tags[position], found[position]) for position in sorted(found))
+    entries = [
+        (tag, value) for tag, value in told if value is not None and value is not held.get(tag)
+    ]
+    return len(found) < len(message), entries
+
 
 @attrs.frozen
 class BroadcastState:
@@ -48,6 +72,7 @@ class ValidatedBroadcast:
     slots: Mapping[int, tuple[Slot, ...]]
     well_formed: WellFormed
     reading: Reading = attrs.field(factory=Reading)
+    news: News = attrs.field(default=news, eq=False, repr=False)
     tags: tuple[Tag, ...] = attrs.field(init=False, eq=False, repr=False)
     order: Mapping[Tag, int] = attrs.field(init=False, eq=False, repr=False)
 
@@ -110,7 +135,7 @@ class ValidatedBroadcast:
             alarms.append(Raised(alarm, self.phase, round_number, sender, about))
 
         for sender in self.graph.neighbours(state.agent):
-            for tag, value in self._entries(inbox.get(sender), sender, held, object_to):
+            for tag, value in self._entries(inbox.get(sender), sender, state.held, object_to):
                 if tag in held:
                     if held[tag] != value:
                         object_to(Alarm.DIFFERENT_VALUE, sender, tag)
@@ -136,7 +161,7 @@ class ValidatedBroadcast:
         sender: int,
         held: Mapping[Tag, object],
         object_to: Callable[[Alarm, int, object], None],
-    ) -> list[tuple[Tag, object]]:
+    ) -> Entries:
         """The well-formed entries of a message in the public order; the rest are alarms.
 
         An entry that is the very object held already was checked when it was adopted.
@@ -149,14 +174,11 @@ class ValidatedBroadcast:
         if type(message) not in {dict, MappingProxyType} or not isinstance(message, Mapping):
             object_to(Alarm.MALFORMED_MESSAGE, sender, None)
             return []
-        found = {self.order[tag]: value for tag, value in message.items() if tag in self.order}
-        if len(found) < len(message):
+        unknown, told = self.news(self, message, held)
+        if unknown:
             object_to(Alarm.UNKNOWN_TAG, sender, None)
         entries = []
-        for position in sorted(found):
-            tag, value = self.tags[position], found[position]
-            if value is None or value is held.get(tag):
-                continue
+        for tag, value in told:
             if self.well_formed(tag, value):
                 entries.append((tag, value))
             else:

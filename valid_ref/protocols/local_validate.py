@@ -4,7 +4,7 @@ The norm checks and the hash checks of alg:localvalidation; the broadcasts thems
 ValidatedBroadcast.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -34,11 +34,25 @@ def norm_alarms(parameters: ValidParameters, transcripts: Transcripts) -> list[R
     if parameters.bounds is None:
         return raised
     for sender, transcript in transcripts.received.items():
-        for t, model, gradient in squared_lengths(parameters, transcript):
-            if model > parameters.bounds.model_squared[t - 1]:
-                raised.append(Raised(Alarm.MODEL_NORM, PHASE, t, sender))
-            if gradient > parameters.bounds.gradient_squared[t - 1]:
-                raised.append(Raised(Alarm.GRADIENT_NORM, PHASE, t, sender))
+        raised += too_long(parameters, sender, squared_lengths(parameters, transcript))
+    return raised
+
+
+def too_long(
+    parameters: ValidParameters, sender: int, lengths: Iterable[tuple[int, int, int]]
+) -> list[Raised]:
+    """The alarms for these t, |x(t)|^2 and |g(t)|^2 of one sender.
+
+    Implements: LV-2.
+    """
+    raised: list[Raised] = []
+    if parameters.bounds is None:
+        return raised
+    for t, model, gradient in lengths:
+        if model > parameters.bounds.model_squared[t - 1]:
+            raised.append(Raised(Alarm.MODEL_NORM, PHASE, t, sender))
+        if gradient > parameters.bounds.gradient_squared[t - 1]:
+            raised.append(Raised(Alarm.GRADIENT_NORM, PHASE, t, sender))
     return raised
 
 
@@ -129,18 +143,27 @@ def hash_alarms(
 
     Implements: LV-7, LV-8, LV-9, LV-10.
     """
-    raised: list[Raised] = []
-    for key_owner in _checked_keys(parameters, agent):
-        hashes = {tag: report[4 * key_owner : 4 * key_owner + 4] for tag, report in reports.items()}
+    found: list[Raised] = []
+    for key_owner in checked_keys(parameters, agent):
+        hashes = under_key(reports, key_owner)
         own_hashes = own[4 * key_owner : 4 * key_owner + 4]
-        raised += _inconsistencies(parameters, agent, key_owner, hashes)
-        raised += _broken_relations(parameters, agent, key_owner, hashes)
+        for alarm, test in (
+            (Alarm.INCONSISTENT_HASHES, is_inconsistent),
+            (Alarm.BROKEN_RELATION, is_broken),
+        ):
+            wrong = [v for v in checked_agents(parameters, agent) if test(parameters, v, hashes)]
+            found += [raised(parameters, alarm, (v, key_owner)) for v in wrong]
         if parameters.reading.P07:
-            raised += _self_mismatches(parameters, agent, key_owner, hashes, own_hashes)
-    return raised
+            found += self_mismatches(parameters, agent, key_owner, hashes, own_hashes)
+    return found
 
 
-def _checked_keys(parameters: ValidParameters, agent: int) -> Sequence[int]:
+def under_key(reports: Reports, key_owner: int) -> Reports:
+    """The four hashes of every report under one key."""
+    return {tag: report[4 * key_owner : 4 * key_owner + 4] for tag, report in reports.items()}
+
+
+def checked_keys(parameters: ValidParameters, agent: int) -> Sequence[int]:
     """The key owners under whose keys this agent checks.
 
     Implements: LV-10.
@@ -149,7 +172,7 @@ def _checked_keys(parameters: ValidParameters, agent: int) -> Sequence[int]:
     return (agent,) if own_only else range(parameters.graph.agents)
 
 
-def _checked_agents(parameters: ValidParameters, agent: int) -> Sequence[int]:
+def checked_agents(parameters: ValidParameters, agent: int) -> Sequence[int]:
     """Everybody; as printed in the prose only neighbours (erratum P08).
 
     Implements: LV-7, LV-8.
@@ -158,54 +181,56 @@ def _checked_agents(parameters: ValidParameters, agent: int) -> Sequence[int]:
     return range(graph.agents) if parameters.reading.P08 else graph.neighbours(agent)
 
 
-def _inconsistencies(
-    parameters: ValidParameters, agent: int, key_owner: int, hashes: Reports
-) -> Iterator[Raised]:
-    """Reporters of one agent that differ (eq:cc1 to eq:cc3).
+def is_inconsistent(parameters: ValidParameters, v: int, hashes: Reports) -> bool:
+    """Whether reporters of v differ (eq:cc1 to eq:cc3).
 
     Implements: LV-7, LV-11.
     """
-    for v in _checked_agents(parameters, agent):
-        reporters = parameters.graph.neighbours(v)
-        seen = {hashes[reporter, v] for reporter in reporters if (reporter, v) in hashes}
-        if len(seen) > 1:
-            yield _raised(parameters, Alarm.INCONSISTENT_HASHES, (v, key_owner))
+    return len({hashes[tag] for tag in tags_about(parameters, v, hashes)}) > 1
 
 
-def _broken_relations(
-    parameters: ValidParameters, agent: int, key_owner: int, hashes: Reports
-) -> Iterator[Raised]:
-    """Agents whose output does not follow from their input (eq:cc4).
+def tags_about(parameters: ValidParameters, v: int, reports: Reports) -> list[Tag]:
+    """The tags of all reports about v."""
+    return [(r, v) for r in parameters.graph.neighbours(v) if (r, v) in reports]
+
+
+def is_broken(parameters: ValidParameters, v: int, hashes: Reports) -> bool:
+    """Whether the output of v does not follow from its input (eq:cc4).
 
     Implements: LV-8, LV-11.
     """
     scale = 1 << parameters.lattice.precision.step_bits
     sign = -1 if parameters.reading.P13 else 1
-    for v in _checked_agents(parameters, agent):
-        agreed = _agreed(parameters, v, hashes)
-        neighbours = [_agreed(parameters, u, hashes) for u in parameters.graph.neighbours(v)]
-        if agreed is None or None in neighbours:
-            continue
-        h_out, h_in, h_in_eta, h_gamma = agreed
-        mixing = sum(entry[2] - h_in_eta for entry in neighbours if entry is not None)
-        difference = scale * h_out - scale * h_in - mixing - sign * h_gamma
-        if difference % parameters.field.prime:
-            yield _raised(parameters, Alarm.BROKEN_RELATION, (v, key_owner))
+    agreed = _agreed(parameters, v, hashes)
+    neighbours = [_agreed(parameters, u, hashes) for u in parameters.graph.neighbours(v)]
+    if agreed is None or None in neighbours:
+        return False
+    h_out, h_in, h_in_eta, h_gamma = hashes[agreed]
+    mixing = sum(hashes[tag][2] - h_in_eta for tag in neighbours if tag is not None)
+    difference = scale * h_out - scale * h_in - mixing - sign * h_gamma
+    return difference % parameters.field.prime != 0
 
 
-def _agreed(parameters: ValidParameters, v: int, hashes: Reports) -> tuple[int, ...] | None:
-    """The report about v that counts: that of its lowest-numbered reporter.
+def tags_that_count(parameters: ValidParameters, v: int, reports: Reports) -> list[Tag]:
+    """The tags of the reports that the relation of v is tested on."""
+    agents = (v, *parameters.graph.neighbours(v))
+    found = (_agreed(parameters, agent, reports) for agent in agents)
+    return [tag for tag in found if tag is not None]
+
+
+def _agreed(parameters: ValidParameters, v: int, hashes: Reports) -> Tag | None:
+    """The tag of the report about v that counts: that of its lowest-numbered reporter.
 
     Implements: LV-8, LV-11.
     """
     for reporter in parameters.graph.neighbours(v):
         tag = (reporter, v) if parameters.reading.P15 else (v, reporter)
         if tag in hashes:
-            return hashes[tag]
+            return tag
     return None
 
 
-def _self_mismatches(
+def self_mismatches(
     parameters: ValidParameters,
     agent: int,
     key_owner: int,
@@ -218,10 +243,15 @@ def _self_mismatches(
     """
     for reporter in parameters.graph.neighbours(agent):
         if hashes.get((reporter, agent), own) != own:
-            yield _raised(parameters, Alarm.SELF_MISMATCH, (agent, key_owner), reporter)
+            yield raised(parameters, Alarm.SELF_MISMATCH, (agent, key_owner), reporter)
 
 
-def _raised(
+def raised(
     parameters: ValidParameters, alarm: Alarm, about: object, sender: int | None = None
 ) -> Raised:
+    """An alarm of these checks, which come after the last round of the broadcast."""
     return Raised(alarm, PHASE, parameters.graph.agents, sender, about)
+
+
+CHECKS = {"inconsistent": (is_inconsistent, tags_about), "broken": (is_broken, tags_that_count)}
+"""The checks of one agent under one key, each with the tags of the reports that matter to it."""

@@ -4,22 +4,31 @@
 agents: an honest message is one object for everybody who received it.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import attrs
+import numpy as np
+import numpy.typing as npt
 
-from valid_ref.alarms import Alarms
-from valid_ref.protocols import global_validate, local_validate
-from valid_ref.protocols.broadcast import Tag
+from valid_ref.alarms import Alarm, Alarms, Raised
+from valid_ref.kernels import WideIntegers, wide_integers, words_of
+from valid_ref.protocols import broadcast, global_validate, local_validate
+from valid_ref.protocols.broadcast import Entries, Tag, ValidatedBroadcast
+from valid_ref.protocols.global_validate import SomeEstimate
 from valid_ref.protocols.learn import Transcripts
 from valid_ref.protocols.local_validate import Transcript
 from valid_ref.protocols.parameters import CheckedKeys, ValidParameters
 
 Numbers = tuple[int, ...]
+NumbersT = TypeVar("NumbersT", bound=SomeEstimate)
 Values = Mapping[Tag, Any]
 """What an agent holds after a broadcast."""
 ResultT = TypeVar("ResultT")
+
+REPORTS, ESTIMATES = "reports", "estimates"
+"""The forms of values that are told apart wherever results are remembered."""
 
 
 @attrs.frozen
@@ -43,7 +52,7 @@ class Measures:
         """
         return local_validate.transcript_report(self.parameters, keys, transcript)
 
-    def estimate(self, transcript: Transcript) -> Numbers:
+    def estimate(self, transcript: Transcript) -> SomeEstimate:
         """The estimates of a transcript.
 
         Implements: GV-2.
@@ -64,6 +73,15 @@ class Measures:
         """
         return global_validate.is_estimate(self.parameters, value)
 
+    def news(
+        self, machine: ValidatedBroadcast, message: Values, held: Values
+    ) -> tuple[bool, Entries]:
+        """What a broadcast message has besides what is held already.
+
+        Implements: VB-9.
+        """
+        return broadcast.news(machine, message, held)
+
     def hash_alarms(self, agent: int, held: Values, own: Numbers) -> Alarms:
         """All checks of the reports that an agent holds.
 
@@ -71,7 +89,7 @@ class Measures:
         """
         return tuple(local_validate.hash_alarms(self.parameters, agent, held, own))
 
-    def estimate_alarms(self, agent: int, held: Values, own: Numbers) -> Alarms:
+    def estimate_alarms(self, agent: int, held: Values, own: SomeEstimate) -> Alarms:
         """All checks of the estimates that an agent holds.
 
         Implements: GV-4, GV-5, GV-6.
@@ -90,13 +108,19 @@ class Remembered(Measures):
     _known: dict[tuple[object, ...], tuple[object, Any]] = attrs.field(
         init=False, factory=dict, eq=False, repr=False
     )
-    _values: dict[Numbers, Numbers] = attrs.field(init=False, factory=dict, eq=False, repr=False)
+    _values: dict[tuple[str, SomeEstimate], Any] = attrs.field(
+        init=False, factory=dict, eq=False, repr=False
+    )
 
-    def one(self, value: Numbers) -> Numbers:
-        """One object for all tuples of integers equal to this, as long as there is room."""
-        if sum(map(len, self._values)) > most_numbers(self.parameters):
+    def one(self, form: str, value: NumbersT) -> NumbersT:
+        """One object for all values of a form equal to this, as long as there is room.
+
+        A value of one form never stands for one of another, though both may be the same numbers.
+        """
+        if sum(len(known) for _form, known in self._values) > most_numbers(self.parameters):
             self._values.clear()
-        return self._values.setdefault(value, value)
+        found: NumbersT = self._values.setdefault((form, value), value)
+        return found
 
     def norms(self, sender: int, transcript: Transcript) -> Alarms:
         """The norm checks, once for every transcript."""
@@ -109,27 +133,27 @@ class Remembered(Measures):
         return self._once(
             ("report", keys),
             transcript,
-            lambda: self.one(super(Remembered, self).report(keys, transcript)),
+            lambda: self.one(REPORTS, super(Remembered, self).report(keys, transcript)),
         )
 
-    def estimate(self, transcript: Transcript) -> Numbers:
+    def estimate(self, transcript: Transcript) -> SomeEstimate:
         """The estimates, once for every transcript."""
         return self._once(
             ("estimate",),
             transcript,
-            lambda: self.one(super(Remembered, self).estimate(transcript)),
+            lambda: self.one(ESTIMATES, super(Remembered, self).estimate(transcript)),
         )
 
     def is_report(self, value: object) -> bool:
         """The form, once for every object that has it: a tuple of integers stays what it is."""
-        return self._has_form("report", super().is_report, value)
+        return self._has_form(REPORTS, super().is_report, value)
 
     def is_estimate(self, value: object) -> bool:
         """The form, once for every object that has it."""
-        return self._has_form("estimate", super().is_estimate, value)
+        return self._has_form(ESTIMATES, super().is_estimate, value)
 
-    def _has_form(self, kind: str, plain: Callable[[object], bool], value: object) -> bool:
-        place = ("form", kind, id(value))
+    def _has_form(self, form: str, plain: Callable[[object], bool], value: object) -> bool:
+        place = ("form", form, id(value))
         if place not in self._known:
             if not plain(value):
                 return False
@@ -142,7 +166,7 @@ class Remembered(Measures):
         alike = self.parameters.reading.P08 and self.parameters.checked_keys is CheckedKeys.ALL
         return self._by_all("hashes", plain, agent, held, own, alike=alike)
 
-    def estimate_alarms(self, agent: int, held: Values, own: Numbers) -> Alarms:
+    def estimate_alarms(self, agent: int, held: Values, own: SomeEstimate) -> Alarms:
         """The checks; once for all who find nothing about themselves."""
         plain = super().estimate_alarms
         return self._by_all("estimates", plain, agent, held, own, alike=True)
@@ -150,10 +174,10 @@ class Remembered(Measures):
     def _by_all(
         self,
         kind: str,
-        plain: Callable[[int, Values, Numbers], Alarms],
+        plain: Callable[[int, Values, Any], Alarms],
         agent: int,
         held: Values,
-        own: Numbers,
+        own: SomeEstimate,
         *,
         alike: bool,
     ) -> Alarms:
@@ -173,6 +197,169 @@ class Remembered(Measures):
             self._known[place] = parts, make()
         result: ResultT = self._known[place][1]
         return result
+
+
+@attrs.frozen
+class Heard:
+    """A mapping of tags as arrays: where its entries stand in the public order, and which objects.
+
+    `whole` is the mapping itself: while it is kept no other object has one of the identities.
+    """
+
+    whole: Values
+    positions: npt.NDArray[np.int64]
+    objects: npt.NDArray[np.int64]
+    unknown: bool
+
+
+@attrs.frozen
+class Replayed(Remembered):
+    """The same results for an oracle: messages come from a reader, which never changes one again.
+
+    That is why a message, and what an agent holds, can be known by its identity for as long as it
+    is kept here. The values that a reader gives are one object if they are equal, so that nearly
+    all of a message is held already and arrays of identities tell so at once.
+
+    Estimates are `WideIntegers` of `limbs` limbs, and nothing else is one.
+    """
+
+    limbs: int = attrs.field(kw_only=True)
+    _heard: dict[tuple[str, int], Heard] = attrs.field(
+        init=False, factory=dict, eq=False, repr=False
+    )
+
+    def norms(self, sender: int, transcript: Transcript) -> Alarms:
+        """The norm checks, from lengths that the estimates need too."""
+        if self.parameters.bounds is None:
+            return ()
+        return tuple(local_validate.too_long(self.parameters, sender, self._lengths(transcript)))
+
+    def _lengths(self, transcript: Transcript) -> Sequence[tuple[int, int, int]]:
+        return self._once(
+            ("lengths",),
+            transcript,
+            lambda: [*local_validate.squared_lengths(self.parameters, transcript)],
+        )
+
+    def estimate(self, transcript: Transcript) -> SomeEstimate:
+        """The estimates in limbs, once for every transcript."""
+        return self._once(
+            ("estimate",), transcript, lambda: self.one(ESTIMATES, self._estimated(transcript))
+        )
+
+    def _estimated(self, transcript: Transcript) -> WideIntegers:
+        """Every sum fits into the limbs of a recording (RE-3).
+
+        Implements: GV-2.
+        """
+        known = self.parameters.bounds is not None
+        squares = [g for _t, _x, g in self._lengths(transcript)] if known else None
+        totals, lengths = global_validate.estimate_parts(self.parameters, transcript, squares)
+        vectors = totals.limbs(self.limbs)
+        ends = [words_of(length, self.limbs) for length in lengths]
+        pairs = zip(vectors, ends, strict=True)
+        return wide_integers([part for pair in pairs for part in pair], self.limbs)
+
+    def hash_alarms(self, agent: int, held: Values, own: Numbers) -> Alarms:
+        """The checks; what is found about one agent in some reports once for all who hold them."""
+        parameters = self.parameters
+        checked = local_validate.checked_agents(parameters, agent)
+        differing = {v: self._keys_of("inconsistent", v, held) for v in checked}
+        broken = {v: self._keys_of("broken", v, held) for v in checked}
+        mismatch = any(
+            held.get((reporter, agent), own) is not own
+            for reporter in parameters.graph.neighbours(agent)
+        )
+        if not mismatch and not any(differing.values()) and not any(broken.values()):
+            return ()
+        raised: list[Raised] = []
+        for key_owner in local_validate.checked_keys(parameters, agent):
+            for alarm, found in (
+                (Alarm.INCONSISTENT_HASHES, differing),
+                (Alarm.BROKEN_RELATION, broken),
+            ):
+                wrong = [v for v in checked if key_owner in found[v]]
+                raised += [local_validate.raised(parameters, alarm, (v, key_owner)) for v in wrong]
+            if mismatch and parameters.reading.P07:
+                hashes = local_validate.under_key(held, key_owner)
+                mine = own[4 * key_owner : 4 * key_owner + 4]
+                raised += local_validate.self_mismatches(parameters, agent, key_owner, hashes, mine)
+        return tuple(raised)
+
+    def _keys_of(self, check: str, v: int, held: Values) -> frozenset[int]:
+        """The key owners under whose keys this check of v fails; only these reports matter to it.
+
+        Equal reports are one object, so that identities tell them apart, and they are kept beside
+        the result.
+        """
+        test, tags_of = local_validate.CHECKS[check]
+        reports = {tag: held[tag] for tag in tags_of(self.parameters, v, held)}
+
+        def find() -> frozenset[int]:
+            return frozenset(
+                key_owner
+                for key_owner in range(self.parameters.graph.agents)
+                if test(self.parameters, v, local_validate.under_key(reports, key_owner))
+            )
+
+        return self._once((check, v, *reports), [*reports.values()], find)
+
+    def is_estimate(self, value: object) -> bool:
+        """The form of an estimate in limbs, once for every object that has it."""
+        return self._has_form(ESTIMATES, self._is_wide_estimate, value)
+
+    def _is_wide_estimate(self, value: object) -> bool:
+        return is_wide_estimate(self.parameters, value)
+
+    def news(
+        self, machine: ValidatedBroadcast, message: Values, held: Values
+    ) -> tuple[bool, Entries]:
+        """The same entries, found by comparing identities in one step."""
+        if not message:
+            return False, []
+        told, known = self._as_arrays(machine, message), self._as_arrays(machine, held)
+        objects = np.zeros(len(machine.tags), np.int64)  # no object has the identity 0
+        objects[known.positions] = known.objects
+        other = told.positions[objects[told.positions] != told.objects]
+        tags = [machine.tags[position] for position in other.tolist()]
+        return told.unknown, [(tag, message[tag]) for tag in tags]
+
+    def _as_arrays(self, machine: ValidatedBroadcast, whole: Values) -> Heard:
+        """Sorted positions and identities of the entries that are not null.
+
+        Made once for every mapping while it is among the last ones. The identity is sound: `whole`
+        is kept beside what is known of it, and nobody changes it.
+        """
+        place = (machine.phase, id(whole))
+        if place not in self._heard:
+            if len(self._heard) >= 4 * machine.graph.agents:
+                del self._heard[next(iter(self._heard))]
+            order, size = machine.order, len(whole)
+            positions = np.fromiter((order.get(tag, -1) for tag in whole), np.int64, size)
+            objects = np.fromiter(map(id, whole.values()), np.int64, size)
+            real = np.flatnonzero((positions >= 0) & (objects != id(None)))
+            real = real[np.argsort(positions[real])]
+            unknown = bool((positions < 0).any())
+            self._heard[place] = Heard(whole, positions[real], objects[real], unknown)
+        return self._heard[place]
+
+
+def is_wide_estimate(parameters: ValidParameters, value: object) -> bool:
+    """Whether these are the numbers of an estimate, in limbs.
+
+    Implements: GV-3.
+    """
+    d, weightings = parameters.lattice.dimension, parameters.weightings
+    if type(value) is not WideIntegers or len(value) != len(weightings) * (d + 1):
+        return False
+    largest = parameters.lattice.gradient_limit
+    norm = math.isqrt(d * largest**2)
+    for index, weighting in enumerate(weightings):
+        total, end = sum(weighting.weights), index * (d + 1) + d
+        low, high = value.extremes(slice(end - d, end))
+        if not 0 <= value[end] <= total * norm or max(-low, high) > total * largest:
+            return False
+    return True
 
 
 def most_numbers(parameters: ValidParameters) -> int:

@@ -29,6 +29,10 @@ class Bounds:
     model_squared: tuple[int, ...]
     gradient_squared: tuple[int, ...]
 
+    def __attrs_post_init__(self) -> None:
+        if any(square < 0 for square in (*self.model_squared, *self.gradient_squared)):
+            raise ParameterError("the square of a bound is negative", clause="LV-2")
+
 
 @attrs.frozen
 class Weighting:
@@ -65,6 +69,8 @@ def exponential_weights(rounds: int, gamma: float, bits: int = 30) -> tuple[int,
     """
     if not 0 <= gamma <= 1:
         raise ParameterError(f"gamma = {gamma} is outside 0..1", clause="GV-1")
+    if not 0 <= bits <= 60:
+        raise ParameterError(f"m = {bits} bits of a weight, outside 0..60", clause="GV-1")
     return tuple(reversed([*_rounded_powers(rounds, Fraction(gamma), bits)]))
 
 

@@ -324,7 +324,7 @@ def _phases(parameters: ValidParameters, measures: Measures) -> tuple[Stage, ...
         return measures.is_estimate(value)
 
     def broadcast(name: str, slots: Mapping[int, tuple[Slot, ...]], form: Any) -> Any:
-        return ValidatedBroadcast(graph, name, slots, form, reading)
+        return ValidatedBroadcast(graph, name, slots, form, reading, measures.news)
 
     learn: Stage = LearnStage(
         measures, LearnModel(graph, parameters.lattice, parameters.start_model, reading)

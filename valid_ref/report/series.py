@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from valid_ref.kernels import WideIntegers
 from valid_ref.lattice import FloatVector
 from valid_ref.machine import Round
+from valid_ref.printable import printable
 from valid_ref.protocols.global_validate import is_estimate, statistics
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.learn import LearningMessage
@@ -107,7 +109,7 @@ def _statistics(
         heterogeneity = scale**2 * np.sum(norms**2, axis=1) / n
         views += [
             StatisticView(
-                f"optimality, weights {weighting.name}",
+                f"optimality, weights {printable(weighting.name)}",
                 "length of the mean gradient estimate",
                 numbers(optimality[kept]),
                 None if final is None else number(math.sqrt(final[0]) / (n * unit)),
@@ -115,7 +117,7 @@ def _statistics(
                 "GV-5",
             ),
             StatisticView(
-                f"heterogeneity, weights {weighting.name}",
+                f"heterogeneity, weights {printable(weighting.name)}",
                 "mean squared length of the gradient estimates",
                 numbers(heterogeneity[kept]),
                 None if final is None else number(final[1] / (n * unit**2)),
@@ -143,8 +145,8 @@ def _agreed(watched: Watched, parameters: ValidParameters) -> list[tuple[int, ..
     agreed = []
     for agent in range(parameters.graph.agents):
         reports = [held.get((v, agent)) for v in parameters.graph.neighbours(agent)]
-        sound = [r for r in reports if isinstance(r, tuple) and is_estimate(parameters, r)]
-        agreed += sound[:1]
+        plain = [tuple(r) for r in reports if isinstance(r, tuple | WideIntegers)]
+        agreed += [r for r in plain if is_estimate(parameters, r)][:1]
     return agreed if len(agreed) == parameters.graph.agents else None
 
 

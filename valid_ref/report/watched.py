@@ -15,6 +15,7 @@ from valid_ref.oracle import Divergence, Recording, Verdict
 from valid_ref.oracle.log import AlarmLine
 from valid_ref.oracle.messages import alarm_line
 from valid_ref.oracle.outcome import recorded_problem
+from valid_ref.printable import printable
 from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.report import outcomes
 from valid_ref.report.messages import vector
@@ -92,7 +93,8 @@ def watch_recording(recording: Recording, verdict: Verdict, label: str) -> Watch
     recorded = recording.agents
     cut = End("", "the run was cut off")
     ends = (cut,) * header.agents if recorded is None else tuple(
-        End("valid" if end.valid else "invalid", "as recorded", end.alarms) for end in recorded
+        End("valid" if end.valid else "invalid", "as recorded", tuple(map(_legible, end.alarms)))
+        for end in recorded
     )  # fmt: skip
     problem, losses = None, header.losses
     if losses is not None:
@@ -102,7 +104,7 @@ def watch_recording(recording: Recording, verdict: Verdict, label: str) -> Watch
             problem = None
     facts = (
         *parameter_facts(parameters),
-        ("recorded by", header.producer),
+        ("recorded by", printable(header.producer)),
         ("Byzantine agents", "not recorded" if byzantine is None else _names(byzantine)),
         ("verdict of the oracle", f"{verdict.status.value}: {verdict.reason}"),
     )
@@ -121,8 +123,19 @@ def _divergence(found: Divergence) -> DivergenceView:
         found.agent,
         f"{found.phase} round {found.round}" + (f", edge {edge[0]} to {edge[1]}" if edge else ""),
         different.what + ("" if different.index is None else f", entry {different.index}"),
-        different.clause, found.agreed, different.expected, different.found,
+        different.clause, found.agreed, printable(different.expected), printable(different.found),
     )  # fmt: skip
+
+
+def _legible(alarm: AlarmLine) -> AlarmLine:
+    """An alarm of a recording whose texts are fit to be shown.
+
+    Implements: RE-17.
+    """
+    about = None if alarm.about is None else printable(alarm.about)
+    return attrs.evolve(
+        alarm, reason=printable(alarm.reason), phase=printable(alarm.phase), about=about
+    )
 
 
 def watch_played(played: Played, label: str, outcome: OutcomeView) -> Watched:

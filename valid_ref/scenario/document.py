@@ -7,6 +7,7 @@ field "kind". Every refusal names the JSON path.
 import difflib
 import enum
 import functools
+import itertools
 import json
 import math
 import types
@@ -25,7 +26,7 @@ class DocumentError(ValidRefError):
 
 
 def read_json(text: str) -> Json:
-    """Parse JSON strictly: no duplicate keys, no NaN, no infinity.
+    """Parse JSON strictly: no duplicate keys, no NaN, no infinity, no integer beyond 4300 digits.
 
     Implements: VA-6.
     """
@@ -49,6 +50,8 @@ def read_json(text: str) -> Json:
         ) from None
     except RecursionError:
         raise DocumentError("$: nested too deeply", clause="VA-6") from None
+    except ValueError:  # the limit of int(); nothing else of well-formed JSON is refused so
+        raise DocumentError("$: an integer has too many digits", clause="VA-6") from None
 
 
 def structure(kind: Any, value: Json, path: str = "$") -> Any:
@@ -56,7 +59,34 @@ def structure(kind: Any, value: Json, path: str = "$") -> Any:
 
     Implements: VA-6.
     """
-    origin = get_origin(kind)
+    if _origin(kind) is tuple and (rows := _integer_rows(get_args(kind), value)) is not None:
+        return rows
+    return structure_by_definition(kind, value, path)
+
+
+def _integer_rows(kinds: tuple[Any, ...], value: Json) -> tuple[tuple[int, ...], ...] | None:
+    """Many rows of so many integers at once; None where it is not that, or not of that form.
+
+    Logs are made of such rows: one look at all entries instead of a call for each.
+    """
+    if kinds[-1] is not Ellipsis or type(value) is not list:
+        return None
+    entries = get_args(kinds[0])
+    if _origin(kinds[0]) is not tuple or set(entries) != {int}:
+        return None
+    if set(map(type, value)) - {list} or set(map(len, value)) - {len(entries)}:
+        return None
+    if set(map(type, itertools.chain.from_iterable(value))) - {int}:
+        return None
+    return tuple(map(tuple, value))
+
+
+def structure_by_definition(kind: Any, value: Json, path: str) -> Any:
+    """The same, entry by entry; every refusal names its path.
+
+    Implements: VA-6.
+    """
+    origin = _origin(kind)
     if origin in {Union, types.UnionType}:
         return _structure_union(get_args(kind), value, path)
     if origin is tuple:
@@ -70,6 +100,12 @@ def structure(kind: Any, value: Json, path: str = "$") -> Any:
     return _structure_scalar(kind, value, path)
 
 
+@functools.cache
+def _origin(kind: Any) -> Any:
+    return get_origin(kind)
+
+
+@functools.cache
 def _choices(kind: Any) -> list[Json]:
     """The values of an enumeration or of a closed list of words; none for other types."""
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
@@ -116,6 +152,8 @@ def _structure_tuple(kinds: tuple[Any, ...], value: Json, path: str) -> tuple[An
     if not isinstance(value, list | tuple):
         raise _wrong(path, "an array", value)
     if kinds[-1] is Ellipsis:
+        if kinds[0] in {int, str, bool} and all(type(item) is kinds[0] for item in value):
+            return tuple(value)
         kinds = (kinds[0],) * len(value)
     if len(value) != len(kinds):
         raise _wrong(path, f"an array of {len(kinds)}", value)
@@ -126,6 +164,11 @@ def _structure_tuple(kinds: tuple[Any, ...], value: Json, path: str) -> tuple[An
 
 
 @functools.cache
+def _fields(kind: type) -> dict[str, Any]:
+    return {field.name: field for field in attrs.fields(kind)}
+
+
+@functools.cache
 def _hints(kind: type) -> dict[str, Any]:
     return get_type_hints(kind)
 
@@ -133,7 +176,7 @@ def _hints(kind: type) -> dict[str, Any]:
 def _structure_class(kind: type, value: Json, path: str) -> Any:
     if not isinstance(value, Mapping):
         raise _wrong(path, "an object", value)
-    hints, fields = _hints(kind), {field.name: field for field in attrs.fields(kind)}
+    hints, fields = _hints(kind), _fields(kind)
     for name in value:
         if name not in fields:
             raise DocumentError(
@@ -157,6 +200,9 @@ def unstructure(value: Any) -> Json:
     if isinstance(value, enum.Enum):
         return value.value
     if isinstance(value, tuple):
+        rows = value if set(map(type, value)) == {tuple} else ()
+        if rows and not set(map(type, itertools.chain.from_iterable(rows))) - {int}:
+            return [*map(list, rows)]  # rows of integers, all at once
         return [unstructure(item) for item in value]
     if attrs.has(type(value)):
         named = {"kind": value.kind} if hasattr(value, "kind") else {}
@@ -214,10 +260,15 @@ def _wrong(path: str, expected: str, value: Json) -> DocumentError:
 
 
 def _shown(value: Json) -> str:
-    text = json.dumps(value, default=str)
-    return text if len(text) <= 60 else text[:57] + "..."
+    """The beginning of a value; no more of it is looked at than is shown."""
+    text = ""
+    for part in json.JSONEncoder(default=str).iterencode(value):
+        text += part[: 61 - len(text)]
+        if len(text) > 60:
+            return text[:57] + "..."
+    return text
 
 
 def _suggestion(name: str, known: Mapping[str, object]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
+    close = difflib.get_close_matches(name[:60], known, n=1)
     return f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(sorted(known))}"

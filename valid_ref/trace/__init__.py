@@ -40,7 +40,7 @@ from valid_ref.trace.not_yet import Gap, NotYet, read_not_yet
 from valid_ref.trace.places import errata_with_places
 from valid_ref.trace.problems import Problem, ProblemKind, check
 from valid_ref.trace.render import explain, render_matrix, render_problems, render_summary
-from valid_ref.trace.root import find_root
+from valid_ref.trace.root import find_root, own_root, spec_directory, specification_version
 from valid_ref.trace.scan import scan_sources
 from valid_ref.trace.summary import Summary, summarise
 
@@ -84,6 +84,7 @@ __all__ = [
     "load",
     "look_up",
     "matrix_as_json",
+    "own_root",
     "problems_as_json",
     "read_not_yet",
     "read_specification",
@@ -92,5 +93,7 @@ __all__ = [
     "render_summary",
     "rows_of",
     "scan_sources",
+    "spec_directory",
+    "specification_version",
     "summarise",
 ]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from valid_ref.trace.errors import NoProjectError
+from valid_ref.trace.errors import NoProjectError, TraceError
 
 _ABOVE_PACKAGE = Path(__file__).resolve().parents[2]
 
@@ -36,6 +37,18 @@ def is_installed(root: Path) -> bool:
 def spec_directory(root: Path) -> Path:
     """Where the specification is: `spec/` of a checkout, or what the package carries."""
     return root / "valid_ref" / "_spec" if is_installed(root) else root / "spec"
+
+
+def specification_version(root: Path) -> str:
+    """The version of the specification, which is that of the test vectors too.
+
+    Implements: VE-10.
+    """
+    path = spec_directory(root) / "VERSION"
+    version = path.read_text(encoding="ascii").strip() if path.is_file() else ""
+    if not re.fullmatch(r"(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}", version):
+        raise TraceError(f"{path}: {version[:40]!r} is no version MAJOR.MINOR.PATCH")
+    return version
 
 
 def own_root() -> Path:

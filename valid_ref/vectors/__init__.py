@@ -4,7 +4,27 @@ The modules here generate the files of `spec/vectors/` from the reference. What 
 the files lies with the tests and imports nothing from here.
 """
 
+from valid_ref.vectors.bundle import (
+    bundle,
+    bundle_differences,
+    read_archive,
+    read_bundle,
+    write_bundle,
+)
 from valid_ref.vectors.document import VectorError
-from valid_ref.vectors.publish import differences, families, generate, summary, write
+from valid_ref.vectors.publish import differences, families, generate, published, summary, write
 
-__all__ = ["VectorError", "differences", "families", "generate", "summary", "write"]
+__all__ = [
+    "VectorError",
+    "bundle",
+    "bundle_differences",
+    "differences",
+    "families",
+    "generate",
+    "published",
+    "read_archive",
+    "read_bundle",
+    "summary",
+    "write",
+    "write_bundle",
+]

@@ -94,6 +94,10 @@ def _cases() -> tuple[Case, ...]:
                    {(1, 2, 0): None}),
         _agreement("malformed", "SA-4 MO-8", "a number is no alarm state", complete(3), (), (2,),
                    {(1, 2, 0): 1}),
+        _agreement("each-reason-once", "SA-3 SA-4 MO-8",
+                   "silence, a number and an alarm, each twice", path(7), (), (1,),
+                   {(1, 1, 0): None, (2, 1, 0): 1, (3, 1, 0): True, (4, 1, 0): None, (5, 1, 0): 0,
+                    (6, 1, 0): True}),
         _agreement("repeated", "SA-3", "each reason and sender once", complete(3), (), (2,),
                    {(1, 2, 0): True, (2, 2, 0): True, (2, 2, 1): None}),
     )  # fmt: skip

@@ -22,7 +22,7 @@ from valid_ref.vectors.schema import (
     fields,
     many,
 )
-from valid_ref.vectors.spoken import SAID, WORDS, Scribe, alarms_json, graph_json
+from valid_ref.vectors.spoken import SAID, WORDS, Listed, Scribe, alarms_json, graph_json
 
 PRIME = 10007
 Words = Mapping[tuple[int, int, int], Message]
@@ -151,6 +151,22 @@ def _cases() -> tuple[Case, ...]:
                    {(1, 2, 0): key(2, None)}, honest_else=True),
         _broadcast("malformed-once", "VB-9 LV-4", "to one receiver, in round 1: counts as null", k3,
                    (2,), {(1, 2, 0): key(2, PRIME)}, honest_else=True),
+        _broadcast("null-later", "VB-3 VB-6", "null does not take a held value away", k3, (2,),
+                   _from_one({2: key(2, None), 3: {**key(2, None), **key(0, None)}}),
+                   honest_else=True),
+        _broadcast("rest-counts", "VB-9", "a malformed value and an unknown tag beside good values",
+                   k3, (2,), _from_one({1: {**key(0, "text"), **key(9, 1), **key(2, 102)}}),
+                   honest_else=True),
+        _broadcast("tag-twice", "VB-9 MO-8", "two values of one tag: not a mapping, nothing of it "
+                   "counts", k3, (2,), {(1, 2, 0): Listed((key(2, 1), key(2, 2)))},
+                   honest_else=True),
+        _broadcast("tag-twice-alike", "VB-9 MO-8", "the same value twice is no better", k3, (2,),
+                   {(1, 2, 0): Listed((key(2, 102), key(2, 102))),
+                    (3, 2, 1): Listed((key(2, 102), key(0, 100), key(1, 101), key(0, 100)))},
+                   honest_else=True),
+        _broadcast("tag-twice-with-null", "VB-9 MO-8", "a value and null, and an unknown tag: one "
+                   "alarm for the message", k3, (2,),
+                   {(1, 2, 0): Listed((key(2, 102), key(2, None), key(9, 1)))}, honest_else=True),
         _broadcast("malformed-throughout", "VB-8 VB-9", "a key of no form in every round", k3, (2,),
                    _from_one(dict.fromkeys((1, 2, 3), key(2, "text")))),
     )  # fmt: skip

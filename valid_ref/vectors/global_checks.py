@@ -141,6 +141,7 @@ def _weights() -> list[Case]:
         _exponential("sixty-bits", "wider than a double", 5, 0.9, 60),
         _exponential("above-one-refused", "gamma is at most 1", 3, 1.5, 30, "GV-1"),
         _exponential("negative-refused", "gamma is not negative", 3, -0.25, 30, "GV-1"),
+        _exponential("too-many-bits-refused", "m = 61", 3, 0.5, 61, "GV-1"),
         _polynomial("linear", "w_t = t", 5, 1),
         _polynomial("flat", "c = 0", 4, 0),
         _polynomial("wide", "t^20 leaves 53 bits", 8, 20),
@@ -151,6 +152,12 @@ def _weights() -> list[Case]:
         _thresholds("wide", "far beyond 64 bits", [2**60, 2**60 - 1], 20, 28, (0.05, 1.0)),
         _thresholds("zero-refused", "a tolerance is positive", ones, 3, 4, (0.0, 1.0), "GV-7"),
         _thresholds("negative-refused", "a tolerance is positive", ones, 3, 4, (1.0, -1.0), "GV-7"),
+        _thresholds(
+            "no-weight-refused", "weights are not all zero", [0, 0, 0], 3, 4, (1.0, 1.0), "GV-1"
+        ),
+        _thresholds(
+            "negative-weight-refused", "no weight is negative", [2, -1, 2], 3, 4, (1.0, 1.0), "GV-1"
+        ),
         _square_root("zero", "0", 0),
         _square_root("below-a-square", "rounded down", 24),
         _square_root("a-square", "exact", 25),

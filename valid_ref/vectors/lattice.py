@@ -66,9 +66,10 @@ def _limits(name: str, comment: str, bits: int, mixing: Sequence[int], degree: i
 
 
 def _range_rule(
-    name: str, comment: str, model: int, gradient: int, refused: str | None = None
-) -> Case:
-    bits, mixing, degree, prime = 1, (1,), 1, 101
+    name: str, comment: str, model: int, gradient: int, refused: str | None = None,
+    degree: int = 1,
+) -> Case:  # fmt: skip
+    bits, mixing, prime = 1, (1,), 101
 
     def compute() -> Json:
         found = LatticeParameters(
@@ -191,6 +192,10 @@ def _roundings() -> list[Case]:
         _step_size("half-refused", "0.5 of 8 goes to 0: no step", 3, Fraction(1, 16), "AR-2"),
         _step_size("zero-refused", "no step at all", 3, Fraction(0), "AR-2"),
         _step_size("negative-refused", "steps are positive", 3, Fraction(-1), "AR-2"),
+        _step_size("largest", "2^62 - 1, the largest step", 3, Fraction(2**62 - 1, 8)),
+        _step_size("too-large-refused", "2^62 is no step", 3, Fraction(2**59), "AR-2"),
+        _step_size("sixty-bits", "k = 60 is allowed", 60, Fraction(3, 2**60)),
+        _step_size("too-many-bits-refused", "k = 61 is not", 61, Fraction(3, 2**60), "AR-1"),
         _to_lattice("exact", "multiples of 2^-2", 2, [0.0, 0.25, -1.5, 3.0]),
         _to_lattice("ties-to-even", "halves of a unit", 2, [0.125, 0.375, -0.125, -0.375, 0.625]),
         _to_lattice("nearest", "one tenth and the double below it", 28,
@@ -205,6 +210,8 @@ def _roundings() -> list[Case]:
         _to_lattice("minus-infinity-refused", "not finite", 2, [float("-inf")], "AR-3"),
         _to_lattice("too-large-refused", "2^62 units", 2, [2.0**60], "AR-3"),
         _to_lattice("overflow-refused", "the product with 2^f overflows", 60, [1.7e308], "AR-3"),
+        _to_lattice("minus-too-large-refused", "-2^62 units", 60, [0.0, -4.0], "AR-3"),
+        _to_lattice("too-many-bits-refused", "f = 61", 61, [0.0], "AR-1"),
         _point("exact", "small multiples", 2, 1, [0, 1, 2, -3]),
         _point("rounded", "more than 53 bits: the nearest double, ties to even", 28, 20,
                [2**53 + 1, 2**53 + 3, -(2**53) - 1, 2**60 + 2**7 + 1]),
@@ -233,6 +240,7 @@ def _ranges() -> list[Case]:
         _range_rule("reaches-prime-refused", "101 is not below 101", 8, 53, "AR-10"),
         _range_rule("zero-model-refused", "X_max is at least 1", 0, 50, "AR-10"),
         _range_rule("zero-gradient-refused", "G_max is at least 1", 8, 0, "AR-10"),
+        _range_rule("zero-degree-refused", "maxdeg is at least 1", 8, 50, "AR-10", 0),
         _in_range("inside", "just below, both signs", [7, -7, 0], 8),
         _in_range("on-the-limit", "the limit is out of range", [0, 8], 8),
         _in_range("on-the-negative-limit", "so is its negative", [-8], 8),

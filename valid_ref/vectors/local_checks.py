@@ -78,8 +78,10 @@ def _report_form(name: str, value: Candidate) -> Case:
     )  # fmt: skip
 
 
-def _norms(name: str, comment: str, *rounds: tuple[int, int]) -> Case:
-    public, sent = sample.parameters(), transcript(*rounds)
+def _norms(
+    name: str, comment: str, *rounds: tuple[int, int], public: ValidParameters | None = None
+) -> Case:
+    public, sent = sample.parameters() if public is None else public, transcript(*rounds)
 
     def compute() -> Json:
         received = Transcripts(own=(), received={1: sent})
@@ -186,7 +188,9 @@ def family() -> Family:
         "The checks of LocalValidate (spec/local-validate.md) as one agent makes them.",
         ("For each case, compute the operation named in `operation` from `input` and compare.",
          "Values of the kind `other` are of a type that is no integer; skip them where your wire "
-         "format cannot carry such a thing."),
+         "format cannot carry such a thing.",
+         "Skip cases with a switch in `without` that you do not have: they show the text as "
+         "printed."),
         OPERATIONS,
         (
             *(_key_form(name, value) for name, value in key_candidates(public.field.prime).items()),
@@ -201,6 +205,8 @@ def family() -> Family:
             _norms("gradient-too-long", "72 // 2 = 36", (0, 72), (0, 0)),
             _norms("negative-gradient", "-71 // 2 = -36: rounding down counts", (0, -71), (0, 0)),
             _norms("both-rounds", "model before gradient, rounds in order", (18, 72), (27, 106)),
+            _norms("no-bounds", "`bounds` is null: no norm is checked", (400, 4000), (-400, 4000),
+                   public=attrs.evolve(public, bounds=None)),
             _report("agent-0", "the worked example", sample.KEYS, TRANSCRIPTS[0]),
             _report("agent-1", "the worked example", sample.KEYS, TRANSCRIPTS[1]),
             _report("missing-key-counts-as-zero", "0 in place of the key of agent 1 (LV-4)",

@@ -14,6 +14,7 @@ from valid_ref.vectors import (
     hashes,
     lattice,
     local_checks,
+    parameters,
     runs_attacks,
     runs_errata,
     runs_honest,
@@ -33,6 +34,7 @@ def families() -> tuple[Family, ...]:
     return (
         graphs.family(),
         lattice.family(),
+        parameters.family(),
         hashes.family(),
         transcript_hashes.family(),
         broadcasts.family(),
@@ -111,7 +113,7 @@ def write(directory: Path, made: Sequence[Family]) -> tuple[str, ...]:
     changed = []
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        for name, text in generate(made, _published(directory)).items():
+        for name, text in generate(made, published(directory)).items():
             path = directory / name
             if not path.exists() or path.read_bytes() != text.encode():
                 path.write_bytes(text.encode())
@@ -126,7 +128,7 @@ def differences(directory: Path, made: Sequence[Family]) -> tuple[str, ...]:
 
     Implements: VE-6.
     """
-    texts = generate(made, _published(directory))
+    texts = generate(made, published(directory))
     found = {path.name for path in directory.iterdir()} if directory.is_dir() else set()
     wrong = {
         name
@@ -136,6 +138,7 @@ def differences(directory: Path, made: Sequence[Family]) -> tuple[str, ...]:
     return tuple(sorted(wrong | (found ^ texts.keys())))
 
 
-def _published(directory: Path) -> str:
+def published(directory: Path) -> str:
+    """The list of ids that a directory has; empty if it has none."""
     path = directory / IDS
     return path.read_bytes().decode("utf-8", "replace") if path.exists() else ""

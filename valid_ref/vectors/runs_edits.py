@@ -64,6 +64,14 @@ def edited() -> tuple[Case, ...]:
                 Forge("model", Integers((LIMIT,)))),
         _edited("learning-least-word", "LM-4 AR-11", "an entry that is -2^63", LEARNING, 2,
                 Forge("scaled_gradient", Integers((-(2**63),)))),
+        _edited("learning-range-and-form", "LM-4 AR-11 MO-8", "a model out of range beside a "
+                "gradient of the wrong length: malformed, one alarm", LEARNING, 2,
+                Set(Learning((2**60,), (3, 4)))),
+        _edited("learning-form-and-range", "LM-4 AR-11 MO-8", "a model of the wrong length beside "
+                "a gradient out of range: malformed, one alarm", LEARNING, 2,
+                Set(Learning((), (-(2**63),)))),
+        _edited("learning-both-out-of-range", "LM-4 AR-11", "model and gradient out of range: one "
+                "alarm", LEARNING, 1, Set(Learning((2**60,), (-(2**63),)))),
         _thrown_out(),
         _edited("model-norm", "LV-2", "a model in range, beyond B_t", LEARNING, 3,
                 Forge("model", Integers((FAR,))), None),

@@ -7,7 +7,9 @@ Implements: VE-3, VE-7.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
+import attrs
 import numpy as np
 
 from valid_ref.alarms import Raised
@@ -28,6 +30,13 @@ WORDS = many(
 SAID = many(fields(phase=TEXT, round=SMALL, agent=AGENT, message=ref("message")))
 
 
+@attrs.frozen
+class Listed:
+    """A broadcast message as a list of entries, in which a tag may stand twice: not a mapping."""
+
+    parts: tuple[Mapping[Any, object], ...]
+
+
 class Scribe:
     """Writes down messages of one run; values of broadcasts go into tables, each once."""
 
@@ -41,6 +50,13 @@ class Scribe:
             vectors = message.model, message.scaled_gradient
             if all(part.dtype == np.int64 and part.ndim == 1 for part in vectors):
                 return _learning(message)
+        if isinstance(message, Listed):
+            one, *others = (self.message(phase, part) for part in message.parts)
+            for other in others:
+                for name in ("keys", "rows", "nulls", "malformed"):
+                    one[name] += other[name]
+                one["unknown_tags"] |= other["unknown_tags"]
+            return one
         found = unstructure(self._codec.encode(phase, message, self))
         if found is not None and found["kind"] == "entries":
             found["keys"] = [[source, whole(key)] for source, key in found["keys"]]
@@ -129,7 +145,10 @@ def graph_json(graph: AgentGraph) -> Mapping[str, Json]:
 
 
 def parameters_json(parameters: ValidParameters) -> Json:
-    """The public parameters, under the names that the header of a recording has (RE-2)."""
+    """The public parameters, under the names that the header of a recording has (RE-2).
+
+    Implements: VA-9.
+    """
     lattice, bounds = parameters.lattice, parameters.bounds
     return {
         **graph_json(parameters.graph),

@@ -13,6 +13,7 @@ NUMBERS = (
 REFUSALS = (
     "A case with `expected` passes if the result equals it, field by field. A case with `refused` "
     "passes if the input is refused with a typed error; the value is the clause that demands it. "
+    "An input that breaks several clauses may be refused by any of them; the cases here break one. "
     "An error of the harness itself is neither: it must stop the test.",
 )
 
@@ -23,7 +24,7 @@ _ALARMS = (
 )
 
 _PARAMETERS = (
-    "Parameters have the names of the header of a recording (RE-2 of spec/recording.md): `mixing` "
+    "Parameters have the names of VA-9 of spec/valid.md: `mixing` "
     "are a_1..a_T and `gradient` A_1..A_T, `model_limit` is X_max and `gradient_limit` G_max, "
     "`start_model` is x_0; `bounds` are the squares of B_t and C_t, null if there is no norm "
     "check; `optimality` and `heterogeneity` of a weighting are Theta_opt and Theta_het; "
@@ -35,12 +36,14 @@ _MESSAGES = (
     "(with its two vectors in place, of a wrong length too), `flag` (an alarm state), `entries` "
     "(a broadcast message: `keys` has [source, key], `rows` [source, slot, row of the case's "
     "table], `nulls` and `malformed` the tags [source, slot] whose value is null or of no "
-    "admitted form, `unknown_tags` whether there is an entry with a tag that does not exist), "
+    "admitted form, `unknown_tags` whether there is an entry with a tag that does not exist; a tag "
+    "that stands twice in these lists stands twice in the message, VB-9), "
     "`other` (of no form that the phase admits; the text is for people). For what is malformed "
     "or other feed anything that your receiver must call so.",
 )
 
 FURTHER = {
+    "parameters": _PARAMETERS,
     "broadcast": (*_MESSAGES, *_ALARMS),
     "agreement": (*_MESSAGES, *_ALARMS),
     "local-checks": (*_PARAMETERS, *_ALARMS),

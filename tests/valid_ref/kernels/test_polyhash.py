@@ -118,6 +118,13 @@ def test_a_stream_goes_on_from_its_saved_state(backend: Backend) -> None:
     assert first.state() == state
 
 
+def test_a_digest_may_be_changed_without_changing_the_stream() -> None:
+    rows = np.arange(6).reshape(2, 3)
+    stream = PolyHash((5,)).stream(2).update(rows)
+    stream.digest()[:] = 0
+    assert stream.digest().tolist() == by_integers((5,), rows)
+
+
 def test_what_cannot_be_hashed_is_refused() -> None:
     with pytest.raises(KernelError, match=r"key 2305843009213693951 is not in 0.*LV-3"):
         PolyHash((PRIME,))
@@ -130,6 +137,8 @@ def test_what_cannot_be_hashed_is_refused() -> None:
             PolyHash((1,)).hash(rows)
     with pytest.raises(KernelError, match="3 rows continue 2 vectors"):
         PolyHash((1,)).stream(2).update(np.zeros((3, 1), np.int64))
+    with pytest.raises(KernelError, match="1 rows continue 2 vectors"):
+        PolyHash((1,)).stream(2).update(np.zeros((1, 1), np.int64))
     with pytest.raises(KernelError, match="-1 vectors"):
         PolyHash((1,)).stream(-1)
 

@@ -1,5 +1,6 @@
 """The compiled update gives the integers and the refusals of the update in numpy."""
 
+import attrs
 import numpy as np
 import pytest
 from hypothesis import given
@@ -30,6 +31,9 @@ def test_both_forms_agree(data: st.DataObject, absorb: bool) -> None:
     A = data.draw(st.one_of(st.integers(1, 9), st.integers(1, 2**31)))
     schedule = Schedule(Precision(f, k), mixing=(1,), gradient=(A,))
     parameters = default_limits(3, schedule, 2)
+    if data.draw(st.booleans()):  # then Gamma can leave its range while x stays in its own
+        narrow = 2 ** (k + data.draw(st.integers(0, 4)))
+        parameters = attrs.evolve(parameters, gradient_limit=narrow)
     limit = min(parameters.model_limit << k, 2**60)
     whole = st.one_of(
         st.integers(-limit, limit), st.integers(-9, 9).map(lambda i: i * (1 << k) // 2)
@@ -57,3 +61,24 @@ def test_long_models_are_updated_and_a_bad_entry_is_named(form: str) -> None:
     gradient[31_234] = np.nan
     refused = outcome(form, parameters, 1, Y, gradient, absorb=True)
     assert refused == "entry 31234 is nan, not a finite number [AR-3]"
+
+
+@pytest.mark.parametrize("form", ["numpy", "numba"])
+@pytest.mark.parametrize("absorb", [True, False])
+@pytest.mark.parametrize("A", [1, 2, 4])
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        (np.nan, "entry 1 is nan, not a finite number [AR-3]"),
+        (-np.inf, "entry 1 is -inf, not a finite number [AR-3]"),
+        (99.0, "entry 1 of the scaled gradient is"),
+    ],
+)
+def test_one_bad_entry_is_refused_whatever_the_step(form, absorb, A, bad, words) -> None:
+    """An even multiple of what NaN becomes as an integer is 0; Gamma may leave its range alone."""
+    schedule = Schedule(Precision(0, 2), mixing=(1,), gradient=(A,))
+    parameters = attrs.evolve(default_limits(2, schedule, 2), gradient_limit=A * 99)
+    gradient = np.array([1.0, bad])
+    refused = outcome(form, parameters, 1, np.zeros(2, np.int64), gradient, absorb=absorb)
+    assert isinstance(refused, str)
+    assert refused.startswith(words)

@@ -5,11 +5,20 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.hash_forms import EXTREMES
-from valid_ref.kernels import Backend, KernelError, squared_norms, stacks, weighted_sums
+from valid_ref.kernels import (
+    Backend,
+    KernelError,
+    WeightedTotals,
+    squared_norms,
+    stacks,
+    weighted_sums,
+    wide_integers,
+    words_of,
+)
 from valid_ref.kernels.norms import CACHED, WIDEST
 
 BACKENDS = [Backend.NUMPY, Backend.NUMBA]
@@ -91,6 +100,17 @@ def test_limbs_are_carried_before_they_can_wrap(backend: Backend, weight: int, e
 
 @pytest.mark.checks("GV-9")
 @pytest.mark.parametrize("backend", BACKENDS)
+def test_limbs_are_carried_in_as_many_rounds_as_anybody_has(backend: Backend) -> None:
+    """So many rows that a place would reach 2^63 if it were never carried: three products each."""
+    weight, entry, times = 2**63 - 1, 2**63 - 1, 2800
+    assert times * 256 * 3 * (2**21 - 1) ** 2 > 2**63
+    rows = np.full((256, 1), entry, dtype=np.int64)
+    found = weighted_sums([[weight] * 256 * times], itertools.repeat(rows, times), 1, backend)
+    assert found == [[256 * times * weight * entry]]
+
+
+@pytest.mark.checks("GV-9")
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("bits", range(20, 132))
 def test_few_rows_of_the_largest_entries_are_joined_exactly(backend: Backend, bits: int) -> None:
     """Found by the property above: the highest word has more than 42 bits before a carry."""
@@ -127,3 +147,31 @@ def test_what_is_stacked_is_bounded_in_bytes_and_nothing_is_lost(dimension: int)
         assert len(part) <= stacks.ROUNDS_AT_ONCE
         assert rows.nbytes <= stacks.BYTES_AT_ONCE or np.shares_memory(rows, vector)
     assert [*stacks.groups([])] == []
+
+
+@pytest.mark.checks("GV-9", "RE-3")
+@settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_sums_in_limbs_are_the_same_integers(data) -> None:
+    count, width = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 4))
+    entry = st.integers(-(2**62), 2**62)
+    row = st.lists(entry, min_size=width, max_size=width)
+    rows = np.array(data.draw(st.lists(row, min_size=count, max_size=count)), dtype=np.int64)
+    weight = st.integers(0, data.draw(st.sampled_from([1, 2**30, 2**70, 2**130])))
+    weights = data.draw(st.lists(weight, min_size=count, max_size=count))
+    backend = data.draw(st.sampled_from([Backend.NUMPY, Backend.NUMBA]))
+    [wanted] = weighted_sums([weights], [rows], width, backend)
+    limbs = max(map(abs, wanted)).bit_length() // 64 + 1 + data.draw(st.integers(0, 2))
+    totals = WeightedTotals([weights], width, backend)
+    totals.add(rows)
+    found = wide_integers(totals.limbs(limbs), limbs)
+    assert tuple(found) == found[:] == tuple(wanted)
+    assert [found[i] for i in range(width)] == wanted
+    assert found.extremes(slice(0, width)) == (min(wanted), max(wanted))
+    assert tuple(int(e) for e in found.entries(slice(0, width))) == tuple(wanted)
+    assert str(found) == str(tuple(wanted))
+    assert found == wide_integers([*totals.limbs(limbs)], limbs)
+    assert hash(found) == hash(wide_integers([*totals.limbs(limbs)], limbs))
+    other = wide_integers([words_of(value + 1, limbs + 1) for value in wanted], limbs + 1)
+    assert found != other
+    assert found != tuple(wanted)

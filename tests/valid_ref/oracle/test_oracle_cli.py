@@ -104,6 +104,28 @@ def test_first_difference(tmp_path) -> None:
     assert "last agreed: LearnModel round 1" in shown.output
 
 
+@pytest.mark.checks("RE-13")
+def test_the_end_is_compared_to_the_last_model(tmp_path) -> None:
+    """Final models, verdicts and alarms where all words are the same."""
+    execution = support.run(support.network(AgentGraph.from_edges(3, [(0, 1), (1, 2)])))
+    state = execution.states[1]
+    invalid = attrs.evolve(state, memory=attrs.evolve(state.memory, invalid=True))
+    others = {"run": execution, "model": execution}
+    others["verdict"] = attrs.evolve(execution, states={**execution.states, 1: invalid})
+    for name, ended in others.items():
+        write_recording(tmp_path / name, ended, "test", checksums=False)
+    raw = bytearray((tmp_path / "model" / "outputs.npy").read_bytes())
+    raw[192 + 8 * 3] ^= 1  # of agent 1 the second entry
+    (tmp_path / "model" / "outputs.npy").write_bytes(raw)
+    run, model, verdict = (open_recording(tmp_path / name) for name in others)
+    gap = first_difference(run, model)
+    assert gap is not None
+    assert (gap.place, gap.index) == ("agent 1, final model", 1)
+    gap = first_difference(run, verdict)
+    assert gap is not None
+    assert gap.place == "agent 1, valid"
+
+
 def test_a_divergence_in_words(tmp_path) -> None:
     parameters = support.network(AgentGraph.from_edges(3, [(0, 1), (1, 2)]))
     lie = support.edited("LearnModel", support.shifted(model=3), rounds=[2])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests import support
 from valid_ref.graph import AgentGraph
+from valid_ref.kernels.limbs import from_limbs
 from valid_ref.oracle import (
     Limits,
     RecordingError,
@@ -24,9 +25,9 @@ from valid_ref.oracle import (
     pack,
     write_recording,
 )
-from valid_ref.oracle.npy import from_limbs, to_limbs
+from valid_ref.oracle.npy import Layout, npy_header, to_limbs
 from valid_ref.oracle.rows import RowReader
-from valid_ref.oracle.store import NAMES
+from valid_ref.oracle.store import LOCAL_HEADER, NAMES
 
 PAIR = AgentGraph.from_edges(2, [(0, 1)])
 SETTINGS = settings(
@@ -178,6 +179,58 @@ def test_members_that_share_bytes_are_refused(original, tmp_path) -> None:
         open_recording(_written(path, raw))
 
 
+@pytest.mark.checks("RE-1")
+def test_a_member_inside_another_one_is_refused(original, tmp_path) -> None:
+    """Its own local header stands among the data of the other one, with the right name."""
+    name, data = b"gradients.npy", (original / "gradients.npy").read_bytes()
+    header = LOCAL_HEADER.pack(b"PK\3\4", 20, 0, 0, 0, 0, 0, len(data), len(data), len(name), 0)
+    with zipfile.ZipFile(tmp_path / "run.zip", "w") as archive:
+        for member in NAMES:
+            inner = header + name + data if member == "models.npy" else None
+            archive.writestr(member, inner or (original / member).read_bytes())
+        offset = archive.getinfo("models.npy").header_offset + LOCAL_HEADER.size + 10
+    raw = bytearray((tmp_path / "run.zip").read_bytes())
+    place = raw.rfind(name) - 4
+    raw[place : place + 4] = offset.to_bytes(4, "little")
+    with pytest.raises(RecordingError, match="overlaps"):
+        open_recording(_written(tmp_path / "run.zip", raw))
+
+
+@pytest.mark.checks("RE-1", "RE-7")
+def test_local_headers_and_flags_and_directories(original, tmp_path) -> None:
+    good = rezipped(original, tmp_path / "good").read_bytes()
+    renamed = good.replace(b"keys.npy", b"kEys.npy", 1)  # in the local header alone
+    with pytest.raises(RecordingError, match="false local header"):
+        open_recording(_written(tmp_path / "renamed", renamed))
+    locked = bytearray(good)
+    locked[locked.rfind(b"PK\1\2") + 8] |= 1
+    with pytest.raises(RecordingError, match="encrypted"):
+        open_recording(_written(tmp_path / "locked", locked))
+    with zipfile.ZipFile(tmp_path / "long", "w") as archive:
+        for number in range(2000):
+            archive.writestr(f"{number:090}", b"")
+    with pytest.raises(RecordingError, match="a directory of"):
+        open_recording(tmp_path / "long")
+
+
+@pytest.mark.checks("RE-2", "RE-3")
+def test_x_0_stands_in_one_place_and_arrays_have_their_rows(original, tmp_path_factory) -> None:
+    path = copied(original, tmp_path_factory)
+    start = npy_header(Layout("<i8", 1, ()), 1) + bytes(8)
+    (path / "start.npy").write_bytes(start)
+    with pytest.raises(RecordingError, match="x_0 stands here or in"):
+        open_recording(path)
+    for name, row in (("keys", ()), ("outputs", (1,)), ("models", (3, 1))):
+        path = copied(original, tmp_path_factory)
+        count = {"keys": 3, "outputs": 3, "models": 2}[name]
+        layout = Layout("<u8" if name == "keys" else "<i8", None, row)
+        for rows in (count - 1, count + 1):
+            raw = npy_header(layout, rows) + bytes(rows * layout.row_bytes)
+            (path / f"{name}.npy").write_bytes(raw)
+            with pytest.raises(RecordingError, match=f"{rows} rows; expected {count}"):
+                open_recording(path)
+
+
 def test_links_and_strangers_in_a_directory(original, tmp_path_factory) -> None:
     path = copied(original, tmp_path_factory)
     (path / "keys.npy").unlink()
@@ -212,6 +265,24 @@ def test_bad_headers(original, tmp_path_factory, old, new) -> None:
     text = (path / "header.json").read_text()
     assert old in text
     (path / "header.json").write_text(text.replace(old, new, 1))
+    with pytest.raises(RecordingError, match=r"header\.json"):
+        open_recording(path)
+
+
+@pytest.mark.checks("RE-2", "RE-7")
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("byzantine", [0, 0]), ("byzantine", [0, 1, 2]), ("byzantine", [3]), ("byzantine", [-1]),
+        ("start_model", []), ("start_model", [0, 0]), ("start_model", [2**64]),
+        ("mixing", [2**70, 1]), ("gradient", [1, 2**64]), ("total", [3, 0]), ("total", [-3, -1]),
+    ],
+)  # fmt: skip
+def test_headers_of_no_run(original, tmp_path_factory, field, value) -> None:
+    path = copied(original, tmp_path_factory)
+    header = json.loads((path / "header.json").read_text())
+    (header["weightings"][0] if field == "total" else header)[field] = value
+    (path / "header.json").write_text(json.dumps(header))
     with pytest.raises(RecordingError, match=r"header\.json"):
         open_recording(path)
 
@@ -255,12 +326,110 @@ def test_rows_that_do_not_exist_or_are_out_of_range(tmp_path, table) -> None:
     for row in (-1, len(opened.arrays[table]), 10**30):
         with pytest.raises(RecordingError, match="there is no row"):
             read(row)
+    if len(opened.arrays[table]) > 1:  # a row of the file that no line has announced yet
+        reader.begin_line(dict.fromkeys(opened.arrays, 0), dict.fromkeys(opened.arrays, 1))
+        with pytest.raises(RecordingError, match="there is no row 1"):
+            read(1)
     if table == "deviations":
         return
     raw = (tmp_path / "run" / f"{table}.npy").read_bytes()
     (tmp_path / "run" / f"{table}.npy").write_bytes(raw[:-1] + b"\xff")
     with pytest.raises(RecordingError, match="out of range"):
         check(open_recording(tmp_path / "run"))
+
+
+def _edge(sender, receiver):
+    return {"sender": sender, "receiver": receiver, "message": None}
+
+
+def put(where, place, value):
+    where[place] = value
+
+
+P = 2**61 - 1
+FLAG, NAMED = {"kind": "flag", "value": True}, {"kind": "entries", "rows": [[0, -1, 0]]}
+LINES = {
+    "an array in the agreement": (11, lambda line: put(line["said"], 0, {"kind": "array"})),
+    "a flag in a broadcast": (2, lambda line: put(line["said"], 0, FLAG)),
+    "entries in the agreement": (11, lambda line: put(line["said"], 0, {"kind": "entries"})),
+    "a row of reports as a key": (
+        2, lambda line: (put(line["said"], 0, NAMED), put(line["rows"], "reports", 1))
+    ),
+    "a tag twice": (2, lambda line: put(line["said"][0], "keys", [[0, 5], [0, 5]])),
+    "a tag with a value and null": (2, lambda line: put(line["said"][0], "nulls", [[0, -1]])),
+    "a tag that does not exist": (2, lambda line: put(line["said"][0], "keys", [[3, 5]])),
+    "a key of p": (2, lambda line: put(line["said"][0], "keys", [[0, P]])),
+    "a key of -1": (2, lambda line: put(line["said"][0], "keys", [[0, -1]])),
+    "a row that does not exist": (5, lambda line: put(line["said"][0]["rows"][0], 2, 99)),
+    "an edge twice": (0, lambda line: line["deviations"].append(line["deviations"][0])),
+    "an edge to oneself": (0, lambda line: line["deviations"].append(_edge(0, 0))),
+    "an edge to nobody": (0, lambda line: line["deviations"].append(_edge(0, 3))),
+    "an edge from nobody": (0, lambda line: line["deviations"].append(_edge(-1, 1))),
+    "silence with a row in the arrays": (1, lambda line: put(line["said"], 0, None)),
+    "fewer messages than agents": (3, lambda line: line["said"].pop()),
+    "a round of another number": (3, lambda line: put(line, "round", 3)),
+}  # fmt: skip
+"""Lines that stand for no round, each with its number; agent 0 is Byzantine."""
+
+
+def with_lines(original, tmp_path_factory, change):
+    """The recording without checksums, its lines changed."""
+    path = copied(original, tmp_path_factory)
+    header = json.loads((path / "header.json").read_text()) | {"checksums": False}
+    (path / "header.json").write_text(json.dumps(header))
+    raw = (path / "log.jsonl").read_text().splitlines()
+    lines = [json.loads(line) | {"sha256": ""} for line in raw]
+    change(lines)
+    (path / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+@pytest.mark.checks("RE-4")
+@pytest.mark.parametrize("name", LINES)
+def test_lines_that_stand_for_no_round_are_refused(original, tmp_path_factory, name) -> None:
+    number, change = LINES[name]
+    assert check(
+        open_recording(with_lines(original, tmp_path_factory, lambda _lines: None))
+    ).conforms
+    path = with_lines(original, tmp_path_factory, lambda lines: change(lines[number]))
+    with pytest.raises(RecordingError, match=f"line {number + 1}|no row") as refused:
+        check(open_recording(path))
+    assert refused.value.clause == "RE-4"
+
+
+@pytest.mark.checks("RE-5", "RE-6")
+def test_ends_that_no_run_has_are_refused(original, tmp_path_factory) -> None:
+    for change, clause in (
+        (lambda lines: lines[-1]["agents"].pop(), "RE-5"),
+        (lambda lines: put(lines[-1]["rows"], "reports", 0), "RE-4"),
+        (lambda lines: lines.pop(-2), "RE-5"),
+        (lambda lines: lines.append(lines[-1]), "RE-5"),
+        (lambda lines: put(lines[-1], "sha256", "00"), "RE-6"),
+        (lambda lines: put(lines[4], "sha256", "00"), "RE-6"),
+    ):
+        path = with_lines(original, tmp_path_factory, change)
+        with pytest.raises(RecordingError) as refused:
+            check(open_recording(path))
+        assert refused.value.clause == clause
+
+
+@pytest.mark.checks("RE-3")
+@pytest.mark.parametrize("name", ["keys", "models", "outputs", "reports"])
+def test_arrays_have_just_the_rows_they_announce(original, tmp_path_factory, name) -> None:
+    for change in (
+        lambda raw: raw + bytes(8),
+        lambda raw: raw[:-8],
+        lambda raw: raw + raw[192:],
+    ):
+        path = with_lines(original, tmp_path_factory, lambda _lines: None)
+        raw = (path / f"{name}.npy").read_bytes()
+        (path / f"{name}.npy").write_bytes(change(raw))
+        with pytest.raises(RecordingError, match=f"{name}.npy"):
+            open_recording(path)
+    path = with_lines(original, tmp_path_factory, lambda _lines: None)
+    (path / "keys.npy").write_bytes((path / "keys.npy").read_bytes()[:-8] + P.to_bytes(8, "little"))
+    with pytest.raises(RecordingError, match="not below p"):
+        open_recording(path)
 
 
 @pytest.mark.checks("RE-7")

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests import support
 from valid_ref.graph import AgentGraph
+from valid_ref.kernels import Backend
 from valid_ref.lattice import default_limits, mix, shift_half_even
 from valid_ref.oracle import check, open_recording, relation, write_recording
 from valid_ref.oracle.relation import Confirmed, confirm
@@ -67,12 +68,13 @@ def rounds(draw):
 
 
 @pytest.mark.checks("RE-9", "AR-6")
+@pytest.mark.parametrize("backend", [Backend.NUMPY, Backend.NUMBA])
 @given(case=rounds(), columns=st.integers(1, 5))
-def test_confirmed_is_what_the_machines_say(case, columns) -> None:
+def test_confirmed_is_what_the_machines_say(backend, case, columns) -> None:
     parameters, t, _earlier, models, _gradients = case
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(relation, "COLUMNS", columns)
-        fit, follow = confirm(*case)
+        fit, follow = confirm(*case, backend)
     wanted_fit, wanted_follow = plain(*case)
     assert fit.tolist() == wanted_fit
     decides = parameters.reading.P17 and (
@@ -81,6 +83,22 @@ def test_confirmed_is_what_the_machines_say(case, columns) -> None:
     for v in range(len(models)):
         assert not (follow[v] and fit[v]) or wanted_follow[v]
         assert not decides or not wanted_fit[v] or bool(follow[v]) == wanted_follow[v]
+
+
+@pytest.mark.checks("RE-9", "AR-6", "AR-10")
+@pytest.mark.parametrize("backend", [Backend.NUMPY, Backend.NUMBA])
+@pytest.mark.parametrize("place", [0, 5000, 20_000])
+def test_one_entry_of_a_long_row_matters_wherever_it_stands(backend, place) -> None:
+    """Rows of many blocks: what one block shows is not forgotten over the next."""
+    parameters = support.network(PATH, d=20_001, T=1)
+    models, gradients = np.zeros((2, 3, 20_001), dtype=np.int64)
+    fit, follow = confirm(parameters, 1, None, models, gradients, backend)
+    assert fit.all()
+    assert follow.all()
+    gradients[0, place], models[2, place] = 1, parameters.lattice.model_limit
+    fit, follow = confirm(parameters, 1, None, models, gradients, backend)
+    assert fit.tolist() == [True, True, False]
+    assert follow.tolist() == [False, True, False]
 
 
 @pytest.mark.checks("RE-9")

@@ -69,8 +69,9 @@ def test_memory_does_not_grow_with_the_rounds(tmp_path) -> None:
 @pytest.mark.checks("RE-15")
 def test_a_value_is_decoded_once_though_it_is_sent_on_and_on(tmp_path, monkeypatch) -> None:
     decoded = []
-    plain = rows.from_limbs
-    monkeypatch.setattr(rows, "from_limbs", lambda row: decoded.append(1) or plain(row))
+    plain = rows.FORMS["estimates"]
+    form = lambda *given: decoded.append(1) or plain(*given)  # noqa: E731
+    monkeypatch.setitem(rows.FORMS, "estimates", form)
     write(tmp_path / "run", parameters_for(GRAPH, 100, 2))
     assert check(open_recording(tmp_path / "run")).conforms
     assert len(decoded) == GRAPH.agents
@@ -92,8 +93,9 @@ def test_values_that_stand_in_many_rows_are_read_once(tmp_path, monkeypatch) -> 
     opened = open_recording(tmp_path / "run")
     assert len(opened.arrays["estimates"]) > 50
     decoded = []
-    read = rows.from_limbs
-    monkeypatch.setattr(rows, "from_limbs", lambda row: decoded.append(1) or read(row))
+    read = rows.FORMS["estimates"]
+    form = lambda *given: decoded.append(1) or read(*given)  # noqa: E731
+    monkeypatch.setitem(rows.FORMS, "estimates", form)
     assert check(opened).conforms
     assert len(decoded) == GRAPH.agents
 
@@ -107,7 +109,7 @@ def test_few_values_are_remembered(tmp_path, monkeypatch) -> None:
     reader = rows.RowReader(opened.parameters, opened.arrays)
     for row in range(3):
         reader.value("estimates", row)
-        assert len(reader._by_bytes) == len(reader._by_row) == 1
+        assert len(reader._by_content) == len(reader._by_row) == 1
 
 
 @pytest.mark.checks("RE-4")

@@ -99,6 +99,17 @@ def test_nothing_wraps_at_the_limit_of_a_word(sign: int, past: int) -> None:
     assert estimate(parameters, transcript) == (sign * total, total)
 
 
+@pytest.mark.checks("GV-5", "GV-9")
+@given(st.lists(st.tuples(*[st.integers(-(2**66), 2**66)] * 3), min_size=3, max_size=3))
+@example([(2**62, 0, 1)] * 3)
+@example([(2**62, -(2**62), 1), (2**62, -(2**62), 1), (0, 0, 1)])
+def test_the_sum_over_the_agents_does_not_wrap(estimates: list[tuple[int, ...]]) -> None:
+    """Each estimate fits into a word; their sum need not."""
+    squares = sum(sum(column) ** 2 for column in zip(*(e[:2] for e in estimates), strict=True))
+    lengths = sum(entry[2] ** 2 for entry in estimates)
+    assert statistics(network(path(3)), 0, estimates) == (squares, lengths)
+
+
 @pytest.mark.checks("GV-9")
 def test_heavy_weights_scale_the_estimates_exactly() -> None:
     transcript = [LearningMessage(np.zeros(2, np.int64), np.array(g)) for g in ((7, -9), (-5, 3))]
@@ -221,6 +232,28 @@ def test_a_lie_about_an_estimate_is_seen_by_all_and_by_its_victim(index: int) ->
     mine = Raised(Alarm.SELF_ESTIMATE_MISMATCH, PHASE, 4, 3, 0)
     assert alarms(execution, 0) == [inconsistent, mine]
     assert alarms(execution, 1) == alarms(execution, 2) == [inconsistent]
+
+
+@pytest.mark.checks("GV-4", "GV-5", "GV-6")
+@pytest.mark.parametrize("about", range(4))
+@pytest.mark.parametrize("judge", range(4))
+def test_the_estimate_of_the_lowest_reporter_counts(about: int, judge: int) -> None:
+    """One reporter says more than both thresholds allow; it matters only if it is the lowest."""
+    used = (weighting((1, 1, 1), optimality=5, heterogeneity=5),)
+    parameters = network(complete(4), weightings=used)
+    tags = [(v, u) for u in range(4) for v in range(4) if v != u]
+    lowest = min({0, 1, 2, 3} - {about})
+    for liar in {0, 1, 2, 3} - {about}:
+        held = dict.fromkeys(tags, (0, 0, 0)) | {(liar, about): (9, 9, 9)}
+        own = (0, 0, 0)
+        found = [raised.alarm for raised in estimate_alarms(parameters, judge, held, own)]
+        far = [Alarm.NOT_OPTIMAL, Alarm.TOO_HETEROGENEOUS]
+        assert [alarm for alarm in found if alarm in far] == (far if liar == lowest else [])
+        assert found[0] is Alarm.INCONSISTENT_ESTIMATES
+        del held[lowest, about]  # null: the next one is the lowest
+        found = [raised.alarm for raised in estimate_alarms(parameters, judge, held, own)]
+        second = min({0, 1, 2, 3} - {about, lowest})
+        assert [alarm for alarm in found if alarm in far] == (far if liar == second else [])
 
 
 @pytest.mark.checks("GV-4")

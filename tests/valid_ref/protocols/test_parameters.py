@@ -29,7 +29,7 @@ ratios = st.floats(0, 1) | st.fractions(0, 1, max_denominator=99) | st.sampled_f
 @pytest.mark.checks("GV-1")
 @example(9, 0.9, 60)
 @example(40, 0.5, 30)
-@given(st.integers(1, 40), ratios, st.integers(0, 70))
+@given(st.integers(1, 40), ratios, st.integers(0, 60))
 def test_exponential_weights_are_rounded_exactly(T: int, gamma: float, bits: int) -> None:
     """A float stands for its exact value, so no library's power function has a say."""
     weights = exponential_weights(T, gamma, bits)
@@ -52,6 +52,9 @@ def test_weights_at_the_ends_of_their_range() -> None:
     for gamma in (-0.1, 1.1, math.nan, math.inf):
         with pytest.raises(ParameterError, match=r"gamma = .* is outside 0\.\.1.*GV-1"):
             exponential_weights(4, gamma)
+    for bits in (-1, 61):
+        with pytest.raises(ParameterError, match=r"outside 0\.\.60.*GV-1"):
+            exponential_weights(4, 0.5, bits)
     with pytest.raises(ParameterError, match=r"c = -1 is negative.*GV-1"):
         polynomial_weights(4, -1)
 
@@ -138,6 +141,9 @@ def test_parts_that_do_not_fit_together_are_refused() -> None:
         bounds = Bounds(*((1,) * length for length in lengths))
         with pytest.raises(ParameterError, match=r"one entry for 3 rounds.*LV-2"):
             attrs.evolve(good, bounds=bounds)
+    for squares in (((1, 1, -1), (1,) * 3), ((1,) * 3, (-(10**9999), 1, 1))):
+        with pytest.raises(ParameterError, match=r"square of a bound is negative.*LV-2"):
+            Bounds(*squares)
     for length in (2, 4):
         used = (weighting((1,) * 3), weighting((1,) * length))
         with pytest.raises(ParameterError, match=rf"has {length} weights for 3 rounds.*GV-1"):

@@ -148,6 +148,17 @@ def first_difference(left: Execution, right: Execution, agent: int) -> int | Non
     return None
 
 
+@pytest.mark.checks("VA-1", "LV-4", "LV-6", "GV-3", "MO-8")
+@pytest.mark.parametrize("phase", [KEYS, HASHES, ESTIMATES])
+def test_an_alarm_of_any_broadcast_is_one_of_the_agent(phase: str) -> None:
+    """Silence in one round of one broadcast: the values come anyhow, the alarm stays."""
+    graph = cycle(4)
+    mute = edited(phase, lambda _message: None, rounds=[3], edges=[(0, 1)])
+    execution = run(network(graph), mute, byzantine=[0])
+    assert alarms(execution, 1) == [Raised(Alarm.MISSING_MESSAGE, phase, 3, 0)]
+    assert execution.honest_valid == ()
+
+
 @pytest.mark.checks("MO-5", "MO-3", "LM-2", "VA-1", "LV-3")
 @given(graphs(5), st.integers(1, 4), st.data())
 def test_a_private_gradient_is_felt_no_sooner_than_a_message_can_travel(graph, t0, data) -> None:

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import attrs
 import numpy as np
 import pytest
 
@@ -10,6 +11,7 @@ from valid_ref.errors import ValidRefError
 from valid_ref.guarantees.bounds import BoundsError
 from valid_ref.losses import LogisticRegression, Noise, Quadratic, RidgeLeastSquares
 from valid_ref.scenario import Scenario, parts, prepare
+from valid_ref.scenario.calibrate import honest_statistics
 
 ONE = parts.QuadraticAgent(((2.0,),), (1.0,))
 SMALL = {
@@ -85,8 +87,6 @@ def test_configured_thresholds_below_the_certificate_name_what_is_needed() -> No
 
 @pytest.mark.checks("GU-9")
 def test_calibration_is_a_factor_above_the_honest_statistics() -> None:
-    from valid_ref.scenario.calibrate import honest_statistics
-
     prepared = prepare(Scenario(**SMALL))
     [weighting] = prepared.parameters.weightings
     seen = honest_statistics(prepared.parameters, prepared.problem, 0)
@@ -101,11 +101,19 @@ def test_noisy_calibration_uses_other_mini_batches() -> None:
     scenario = Scenario(graph=parts.Family("path:3"), loss=noisy, rounds=4)
     one = parts.Check("x", parts.Polynomial(), parts.CalibratedThresholds(1, 1.0))
     five = parts.Check("x", parts.Polynomial(), parts.CalibratedThresholds(5, 1.0))
-    import attrs
-
-    [first] = prepare(attrs.evolve(scenario, checks=(one,))).parameters.weightings
+    prepared = prepare(attrs.evolve(scenario, checks=(one,)))
+    [first] = prepared.parameters.weightings
     [more] = prepare(attrs.evolve(scenario, checks=(five,))).parameters.weightings
     assert more.optimality > first.optimality or more.heterogeneity > first.heterogeneity
+
+    def statistics_with(seed: int) -> tuple[float, float]:
+        problem = attrs.evolve(prepared.problem, seed=seed)
+        return honest_statistics(prepared.parameters, problem, 0)
+
+    unit = float(first.total) * 2.0**28
+    thresholds = first.optimality / (3 * unit), first.heterogeneity / (3 * unit**2)
+    assert thresholds == pytest.approx(statistics_with(scenario.seed + 1), rel=1e-9)
+    assert thresholds != pytest.approx(statistics_with(scenario.seed), rel=1e-3)
 
 
 @pytest.mark.checks("MO-9")
@@ -126,8 +134,10 @@ def test_losses_are_built_as_named() -> None:
 
 @pytest.mark.checks("LV-3", "VA-8")
 def test_keys_come_from_the_seed_or_from_the_scenario() -> None:
-    drawn = [prepare(Scenario(**SMALL, seed=seed)).private[0].key for seed in (0, 0, 1)]
-    assert drawn[0] == drawn[1] != drawn[2]
+    drawn = [prepare(Scenario(**SMALL, seed=seed)).private for seed in (0, 0, 1)]
+    keys = [[private[v].key for v in range(3)] for private in drawn]
+    assert keys[0] == keys[1]
+    assert len({*keys[0], *keys[2]}) == 6
     named = prepare(Scenario(**SMALL, keys=(5, 6, 7))).private
     assert [named[v].key for v in range(3)] == [5, 6, 7]
 

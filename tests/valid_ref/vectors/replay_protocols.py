@@ -49,13 +49,14 @@ def message_of(phase: str, spoken: Json, tables: Json) -> Message:
         case "other":
             return Malformed()
     table = tables.get("estimates" if phase == ESTIMATES else "reports", [])
-    return (
-        {(source, "key"): int(key) for source, key in spoken["keys"]}
-        | {(source, slot): ints(table[row]) for source, slot, row in spoken["rows"]}
-        | {tag(pair): None for pair in spoken["nulls"]}
-        | {tag(pair): Malformed() for pair in spoken["malformed"]}
-        | ({("no", "tag"): 1} if spoken["unknown_tags"] else {})
-    )
+    entries = [
+        *(((source, "key"), int(key)) for source, key in spoken["keys"]),
+        *(((source, slot), ints(table[row])) for source, slot, row in spoken["rows"]),
+        *((tag(pair), None) for pair in spoken["nulls"]),
+        *((tag(pair), Malformed()) for pair in spoken["malformed"]),
+        *([(("no", "tag"), 1)] if spoken["unknown_tags"] else []),
+    ]
+    return dict(entries) if len(dict(entries)) == len(entries) else Malformed()
 
 
 def tag(pair: tuple[int, int]) -> tuple[int, int | str]:
@@ -260,7 +261,14 @@ def estimates(given: Json) -> Json:
     return {"alarms": alarms(raised), "statistics": found}
 
 
+def public_parameters(given: Json) -> Json:
+    public = parameters(given["parameters"])
+    sums = [sum(weighting.weights) for weighting in public.weightings]
+    return {"rounds": Valid(public).rounds, "weight_sums": texts(sums)}
+
+
 PROTOCOLS = {
+    "parameters": {"parameters": public_parameters},
     "broadcast": {"keys": keys},
     "agreement": {"states": states},
     "local-checks": {

@@ -64,7 +64,7 @@ def test_the_command_checks_writes_and_lists(
     assert call("--check", str(tmp_path))[0] == 0
     (tmp_path / "more.json").write_text("{}")
     assert "more.json" in call("--check", str(tmp_path))[1]
-    assert "11 refused" in call()[1]
+    assert "16 refused" in call()[1]
 
 
 @pytest.mark.checks("VE-5", "VE-6")

@@ -159,11 +159,11 @@ class Agent:
         """The gradient that a receiver reads off a message (AR-8)."""
         return [entry // self.A[t - 1] for entry in gamma]
 
-    # The three broadcasts (VB-1 to VB-9)
+    # The three broadcasts (VB-1 to VB-9), alarms in the order of MO-12
 
     def begin_broadcast(self, tags: set[Tag], own: dict[Tag, Any]) -> None:
         """Hold one's own values; every other tag is null."""
-        self.tags = sorted(tags)
+        self.tags = dict.fromkeys(sorted(tags))
         self.held, self.fresh = dict(own), dict(own)
 
     def hear_broadcast(self, phase: str, r: int, messages: dict[int, Any]) -> None:
@@ -184,7 +184,7 @@ class Agent:
 
     def entries(self, phase: str, r: int, u: int, message: Any) -> list[tuple[Tag, Any]]:
         """The entries of a message that have the form of their tag (VB-9)."""
-        if message is None or message["kind"] != "entries":
+        if not self.is_mapping(message):
             problem = "MISSING_MESSAGE" if message is None else "MALFORMED_MESSAGE"
             self.alarm(problem, phase, r, u)
             return []
@@ -199,6 +199,14 @@ class Agent:
             elif value is not None:
                 self.alarm("MALFORMED_VALUE", phase, r, u, text(tag))
         return good
+
+    def is_mapping(self, message: Any) -> bool:
+        """Whether a message is a mapping: entries, in which no public tag stands twice."""
+        if message is None or message["kind"] != "entries":
+            return False
+        tags = [(source, slot) for source, slot, _value in message["entries"]]
+        tags = [tag for tag in tags if tag in self.tags]
+        return len(tags) == len(set(tags))
 
     def well_formed(self, phase: str, value: Any) -> bool:
         """The form of keys, reports and estimates (LV-4, LV-6, GV-3)."""
@@ -257,6 +265,7 @@ class Agent:
                 reports = [four[u, v] for u in self.N[v] if (u, v) in four]
                 if any(report != reports[0] for report in reports):
                     self.alarm("INCONSISTENT_HASHES", LOCAL, self.R, None, f"{v}/{w}")
+            for v in range(self.n):
                 if not self.relation_holds(v, four):
                     self.alarm("BROKEN_RELATION", LOCAL, self.R, None, f"{v}/{w}")
             for u in self.N[self.me]:

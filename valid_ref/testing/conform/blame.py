@@ -1,6 +1,9 @@
 """Which clause a difference breaks, as far as the answer itself tells."""
 
-from collections.abc import Mapping
+import math
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import attrs
 import numpy as np
@@ -11,19 +14,45 @@ from valid_ref.machine import Message
 from valid_ref.oracle.log import AlarmLine
 from valid_ref.oracle.messages import Codec, about_text
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
-from valid_ref.protocols.broadcast import Tag, ValidatedBroadcast
-from valid_ref.protocols.global_validate import estimate
+from valid_ref.protocols.broadcast import BroadcastState, Tag, ValidatedBroadcast
+from valid_ref.protocols.global_validate import estimate, statistics
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.learn import LearningMessage, LearnState
 from valid_ref.protocols.local_validate import Transcript
 from valid_ref.protocols.parameters import CheckedKeys, ValidParameters
 from valid_ref.protocols.valid import ESTIMATES, HASHES, KEYS
+from valid_ref.testing.conform.errors import AgentFault, Kind
 from valid_ref.testing.conform.script import Script, Turn
 
 OWN_FORMS = {KEYS: "LV-4", HASHES: "LV-6", ESTIMATES: "GV-3"}
-"""The clauses of the form of an agent's own values, and of its key."""
+"""The clauses of the form of keys, reports and estimates."""
+
+INTEGERS = {KEYS: "LV-4", HASHES: "LV-6", ESTIMATES: "GV-2"}
+"""The clauses that make integers of an agent's own values."""
+
+LEARNT = {"Y": "AR-4", "gradient": "AR-3", "message": "AR-5"}
+"""The clauses that make integers of what an agent computes in learning."""
 
 HASH_ALARMS = ("INCONSISTENT_HASHES", "BROKEN_RELATION", "SELF_MISMATCH")
+NORM_ALARMS = ("MODEL_NORM", "GRADIENT_NORM")
+STATISTIC_ALARMS = ("NOT_OPTIMAL", "TOO_HETEROGENEOUS")
+SELF_ALARMS = ("SELF_MISMATCH", "SELF_ESTIMATE_MISMATCH")
+REFUSALS = (Alarm.MISSING_MESSAGE, Alarm.MALFORMED_MESSAGE, Alarm.OUT_OF_RANGE)
+WORD = 2**64
+
+
+def form_clause(phase: str, fault: AgentFault, agent: int | None) -> str:
+    """The clause of a reply of a wrong form: where a number has a fraction, who forbids it.
+
+    Implements: CF-11.
+    """
+    if fault.kind is not Kind.WRONG_FORM or not isinstance(fault.value, float):
+        return fault.clause
+    if phase == LEARNING:
+        return fault.clause if fault.value.is_integer() else LEARNT.get(fault.what, fault.clause)
+    if fault.source is None:
+        return fault.clause
+    return INTEGERS.get(phase, fault.clause) if fault.source == agent else "VB-5"
 
 
 def mixing_clause(script: Script, turn: Turn) -> str:
@@ -78,27 +107,49 @@ def _broadcast(  # noqa: PLR0911 - one return for each clause
     if any(tag not in machine.order for tag in found):
         return "VA-1"
     if set(found) != set(expected):
-        return _tags(turn, machine.rounds, found)
-    wrong = next(tag for tag in expected if found[tag] != expected[tag])
-    if wrong[0] != script.agent:
+        return _tags(script, turn, machine.rounds, set(expected) - set(found), found)
+    wrong = [tag for tag in expected if found[tag] != expected[tag]]
+    first = wrong[0]
+    if first[0] != script.agent:
         return "VB-5"
-    wanted, seen = expected[wrong], found[wrong]
+    wanted, seen = expected[first], found[first]
     if not isinstance(wanted, tuple) or not isinstance(seen, tuple):
         return OWN_FORMS[turn.phase]
-    if not machine.well_formed(wrong, seen):
-        return OWN_FORMS[turn.phase]
-    if turn.phase == HASHES:
-        return _report(turn, wanted, seen)
-    received = turn.state.memory.fixed_transcripts.received
-    return _estimate(script.parameters, received[int(wrong[1])], seen)
+    if _of_refused(script, turn, wrong):
+        return "LM-4"
+    if turn.phase == ESTIMATES:
+        transcript = turn.state.memory.fixed_transcripts.received[int(first[1])]
+        return _estimate(script.parameters, transcript, seen)
+    return _report(turn, wanted, seen) if machine.well_formed(first, seen) else "LV-6"
 
 
-def _tags(turn: Turn, rounds: int, found: Mapping[Tag, object]) -> str:
+def _of_refused(script: Script, turn: Turn, wrong: list[Tag]) -> bool:
+    """Whether only what rests on refused learning messages is wrong: zeros had to stand there."""
+    memory = turn.state.memory
+    refused = {r.sender for r in memory.alarms if r.phase == LEARNING and r.alarm in REFUSALS}
+    others = set(script.parameters.graph.neighbours(script.agent)) - refused
+    about = {tag[1] for tag in wrong}
+    return bool(others) and about <= refused
+
+
+def _tags(
+    script: Script, turn: Turn, rounds: int, lost: set[Tag], found: Mapping[Tag, object]
+) -> str:
     """The clause of a message with other tags than it must have."""
+    if lost and all(_null_came(script, turn, about_text(tag)) for tag in lost):
+        return "VB-5"
     if turn.round == rounds:
         return "VB-7"
     early = turn.round == rounds - 1 > 2 and dict(found) == dict(turn.state.inner.held)
     return "VB-2" if early else "VB-4"  # compares a round early, after flooding as it must
+
+
+def _null_came(script: Script, turn: Turn, about: str | None) -> bool:
+    """Whether somebody has sent null for this tag in this broadcast, up to this round."""
+    turns = [t for t in script.turns if t.phase == turn.phase and t.round <= turn.round]
+    messages = [m for t in turns for m in t.inbox.values() if isinstance(m, Mapping)]
+    entries = (entry for message in messages for entry in message.items())
+    return any(value is None and about_text(tag) == about for tag, value in entries)
 
 
 def _report(turn: Turn, wanted: tuple[int, ...], seen: tuple[int, ...]) -> str:
@@ -115,39 +166,220 @@ def _report(turn: Turn, wanted: tuple[int, ...], seen: tuple[int, ...]) -> str:
 
 
 def _estimate(parameters: ValidParameters, transcript: Transcript, seen: tuple[int, ...]) -> str:
-    """AR-8 where division towards zero explains a wrong estimate, else GV-2."""
-    steps = parameters.lattice.schedule.gradient
-    truncated = [
-        LearningMessage(message.model, _towards_zero(message.scaled_gradient, step))
-        for message, step in zip(transcript, steps, strict=True)
-    ]
-    return "AR-8" if estimate(parameters, truncated) == seen else "GV-2"
+    """The clause of a wrong estimate: the mistake that explains it, else GV-2."""
+    true = estimate(parameters, transcript)
+    size = parameters.lattice.dimension + 1
+    if seen in (tuple(map(_word, true)), tuple(entry % WORD for entry in true)):
+        return "GV-9"
+    parts, found = _parts(true, size), _parts(seen, size)
+    if sorted(parts) == sorted(found) and parts != found:
+        return "GV-12"
+    for divide in (_towards_zero, _in_floats):
+        steps = parameters.lattice.schedule.gradient
+        divided = [
+            LearningMessage(message.model, divide(message.scaled_gradient, step) * step)
+            for message, step in zip(transcript, steps, strict=True)
+        ]
+        if estimate(parameters, divided) == seen:
+            return "AR-8"
+    shaped = len(seen) == len(true) and all(length >= 0 for *_ghat, length in found)
+    return "GV-2" if shaped else "GV-3"
+
+
+def _parts(entries: tuple[int, ...], size: int) -> list[tuple[int, ...]]:
+    """The estimates of the weightings."""
+    return [entries[begin : begin + size] for begin in range(0, len(entries), size)]
+
+
+def _in_floats(gamma: IntVector, step: int) -> IntVector:
+    """The quotients as floats give them, rounded down."""
+    return np.array([math.floor(entry / step) for entry in gamma.tolist()], dtype=np.int64)
 
 
 def _towards_zero(gamma: IntVector, step: int) -> IntVector:
-    """A Gamma whose floor is the quotient of the given one towards zero."""
+    """The quotients towards zero."""
     quotient: IntVector = np.sign(gamma) * (np.abs(gamma) // step)
-    return quotient * step
+    return quotient
 
 
 def alarm_clause(
-    script: Script, turn: Turn, usual: str, missing: AlarmLine | None, found: set[AlarmLine]
+    script: Script,
+    turn: Turn,
+    usual: str,
+    missing: tuple[AlarmLine, ...],
+    others: tuple[AlarmLine, ...],
 ) -> str:
-    """The clause of a wrong list of alarms; `missing` is the first that was to be raised.
+    """The clause of a wrong list of alarms: of the first that is missing, or else superfluous.
 
     Implements: CF-11.
     """
-    others = found - set(turn.alarms)
-    if missing is None:
-        own_only = script.parameters.checked_keys is CheckedKeys.OWN
-        return "LV-10" if own_only and all(_of_other_key(script, a) for a in others) else usual
-    if missing.reason == Alarm.NO_VALUE.name and _arrives(script, turn, missing):
-        return "VB-7"
-    if missing.reason == Alarm.DIFFERENT_VALUE.name and missing in _other_senders(missing, others):
-        return "VB-5"
-    if _of_other_key(script, missing) and _under_own_key(script, missing) in found:
-        return "LV-10"
+    decisive = (missing or others)[0]
+    if missing:
+        clause = _missing(script, turn, missing, others)
+    else:
+        clause = _superfluous(script, turn, others)
+    if clause is not None:
+        return clause
+    if decisive.reason == Alarm.MALFORMED_VALUE.name and _shaped(script, turn, decisive):
+        return OWN_FORMS[turn.phase]
+    if decisive.reason in STATISTIC_ALARMS:
+        found = (set(turn.alarms) - set(missing)) | set(others)
+        return _statistics(script, turn, found) or usual
     return usual
+
+
+def _missing(
+    script: Script, turn: Turn, missing: tuple[AlarmLine, ...], others: tuple[AlarmLine, ...]
+) -> str | None:
+    """What explains that an alarm was not raised."""
+    first, found = missing[0], set(others) | (set(turn.alarms) - set(missing))
+    if first.reason == Alarm.NO_VALUE.name and _arrives(script, turn, first):
+        return "VB-7"
+    other_edges = {attrs.evolve(other, sender=first.sender) for other in others}
+    if first.reason == Alarm.DIFFERENT_VALUE.name and first in other_edges:
+        return "VB-5"
+    if _of_other_key(script, first) and _under_own_key(script, first) in found:
+        return "LV-10"
+    return None
+
+
+def _superfluous(script: Script, turn: Turn, others: tuple[AlarmLine, ...]) -> str | None:
+    """What explains that an alarm was raised."""
+    first, memory = others[0], turn.state.memory
+    own_only = script.parameters.checked_keys is CheckedKeys.OWN
+    if own_only and all(_of_other_key(script, other) for other in others):
+        return "LV-10"
+    if first.reason == Alarm.BROKEN_RELATION.name and not _can_be_tested(script, turn, first):
+        return "LV-11"
+    if first.reason == Alarm.NO_VALUE.name and _null_came(script, turn, first.about):
+        return "VB-5"
+    if first.reason in NORM_ALARMS and _is_refused(script, first):
+        return "LM-4"
+    silent = any(r.alarm is Alarm.OWN_UPDATE_OUT_OF_RANGE for r in memory.alarms)
+    return "LM-4" if first.reason in SELF_ALARMS and silent else None
+
+
+def _can_be_tested(script: Script, turn: Turn, broken: AlarmLine) -> bool:
+    """Whether there is a report about the agent of a relation and about all its neighbours."""
+    graph, about = script.parameters.graph, str(broken.about).partition("/")[0]
+    if not about.isdecimal() or int(about) >= graph.agents:
+        return True
+    reported = {tag[1] for tag in turn.state.inner.held}
+    return {int(about), *graph.neighbours(int(about))} <= reported
+
+
+def _is_refused(script: Script, norm: AlarmLine) -> bool:
+    """Whether the message that is said to be too long was refused when it came."""
+    earlier = [a for t in script.turns if t.phase == LEARNING for a in t.alarms]
+    names = {alarm.name for alarm in REFUSALS}
+    place = (norm.sender, norm.round)
+    return any((a.sender, a.round) == place and a.reason in names for a in earlier)
+
+
+def _shaped(script: Script, turn: Turn, malformed: AlarmLine) -> bool:
+    """Whether a value is of the right shape, so that only its size is wrong."""
+    if malformed.sender is None:
+        return False
+    message = turn.inbox.get(malformed.sender)
+    entries = message.items() if isinstance(message, Mapping) else ()
+    value = next((v for tag, v in entries if about_text(tag) == malformed.about), None)
+    if turn.phase == KEYS:
+        return type(value) is int
+    parameters = script.parameters
+    size = len(parameters.weightings) * (parameters.lattice.dimension + 1)
+    wanted = 4 * parameters.graph.agents if turn.phase == HASHES else size
+    return type(value) is tuple and len(value) == wanted and set(map(type, value)) == {int}
+
+
+def _statistics(script: Script, turn: Turn, found: set[AlarmLine]) -> str | None:
+    """What explains other answers of the tests of GlobalValidate.
+
+    Every mistake that is thought of gives a set of alarms; one that gives those found explains
+    them.
+    """
+    parameters, inner = script.parameters, turn.state.inner
+    if not isinstance(inner, BroadcastState):
+        return None
+    reports = _reports(parameters, inner.held)
+    if not all(reports):
+        return "GV-8"
+    seen = {(a.about, a.reason) for a in found if a.reason in STATISTIC_ALARMS}
+    lowest = [found[0][1] for found in reports]
+    if any(seen == _answers(parameters, lowest, *way) for way in INEXACT):
+        return None
+    for position in (0, -1):
+        others = [dict(one).get(script.agent, one[position][1]) for one in reports]
+        for chosen in (others, [one[position][1] for one in reports]):
+            if seen == _answers(parameters, chosen, operator.gt):
+                return "GV-4"
+    for reason in ("", *STATISTIC_ALARMS):
+        for wrapped in WRAPPED:
+            if seen == _answers(parameters, lowest, wrapped, reason):
+                return "GV-9"
+    return None
+
+
+Exceeds = Callable[[int, int], bool]
+"""Whether a statistic is above its limit, the square of Theta_opt or Theta_het."""
+
+
+def _word(value: int) -> int:
+    """The value of a signed 64-bit word."""
+    return (value + WORD // 2) % WORD - WORD // 2
+
+
+def _real(value: int) -> float:
+    """The nearest float."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+INEXACT: tuple[tuple[Exceeds, str], ...] = (
+    (lambda value, limit: value > math.isqrt(limit), "NOT_OPTIMAL"),
+    (lambda value, limit: _real(value) > _real(limit), "NOT_OPTIMAL"),
+    (lambda value, limit: _real(value) > _real(limit), "TOO_HETEROGENEOUS"),
+    (lambda value, limit: _real(value) > _real(limit), ""),
+)
+"""Comparisons in one or both tests that break the clause of the test itself."""
+
+WRAPPED: tuple[Exceeds, ...] = (
+    lambda value, limit: _word(value) > limit,
+    lambda value, limit: value % WORD > limit,
+    lambda value, limit: _word(value) > _word(limit),
+    lambda value, limit: value % WORD > limit % WORD,
+)
+"""Comparisons in 64 bits: of the statistic alone or of both, signed or not."""
+
+
+def _answers(
+    parameters: ValidParameters,
+    chosen: list[tuple[int, ...]],
+    exceeds: Exceeds,
+    only: str = "",
+) -> set[tuple[str | None, str]]:
+    """The alarms of GV-5 and GV-6 with another comparison, in both tests or in one only."""
+    alarms: set[tuple[str | None, str]] = set()
+    for index, weighting in enumerate(parameters.weightings):
+        limits = weighting.optimality**2, weighting.heterogeneity
+        values = statistics(parameters, index, chosen)
+        for reason, value, limit in zip(STATISTIC_ALARMS, values, limits, strict=True):
+            compare = exceeds if only in {"", reason} else operator.gt
+            if compare(value, limit):
+                alarms.add((weighting.name, reason))
+    return alarms
+
+
+def _reports(
+    parameters: ValidParameters, held: Mapping[Tag, Any]
+) -> list[list[tuple[int, tuple[int, ...]]]]:
+    """For each agent its reporters in increasing order, each with its estimate."""
+    graph = parameters.graph
+    return [
+        [(v, held[v, u]) for v in graph.neighbours(u) if (v, u) in held]
+        for u in range(graph.agents)
+    ]
 
 
 def _arrives(script: Script, turn: Turn, missing: AlarmLine) -> bool:
@@ -162,11 +394,6 @@ def _holds(machine: ValidatedBroadcast, message: Mapping[Tag, object], about: st
         tag in machine.order and about_text(tag) == about and machine.well_formed(tag, value)
         for tag, value in message.items()
     )
-
-
-def _other_senders(missing: AlarmLine, others: set[AlarmLine]) -> set[AlarmLine]:
-    """The other alarms as if they named the sender of this one."""
-    return {attrs.evolve(other, sender=missing.sender) for other in others}
 
 
 def _of_other_key(script: Script, alarm: AlarmLine) -> bool:

@@ -3,13 +3,23 @@
 Honest cases come first, so that a plain mistake is not found in a case that is about another.
 """
 
+import math
 from typing import Any
 
 import attrs
 
 from valid_ref.adversary.actions import Action, Add, Drop, Forge, Set
 from valid_ref.adversary.edits import Edit, Edits
-from valid_ref.adversary.values import Entries, Flag, Integer, Integers, Nothing, Text, Value
+from valid_ref.adversary.values import (
+    Entries,
+    Entry,
+    Flag,
+    Integer,
+    Integers,
+    Nothing,
+    Text,
+    Value,
+)
 from valid_ref.lattice import MERSENNE_61
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.learn import PHASE as LEARNING
@@ -24,8 +34,12 @@ TWO = (
     parts.Check("t^1", parts.Polynomial(1), LOOSE),
     parts.Check("half", parts.Exponential(0.5, 10), LOOSE),
 )
+HEAVY = (parts.Check("heavy", parts.Exponential(1.0, 60), LOOSE),)
+"""Estimates that need more than 64 bits."""
 RING = parts.Edges(4, ((0, 1), (0, 2), (1, 3), (2, 3)))
 """0 and 3 do not see each other; what one says reaches the other over 1 and over 2."""
+PATH = parts.Family("path:3")
+"""What is known of 2 comes to 0 from 1 alone."""
 TRIANGLE = parts.Family("complete:3")
 GRADIENTS = (("-0.125", "0.21875"), ("0.28125", "-0.34375"), ("-0.8125", "1.09375"))
 """In units of 1/16: -2, 3.5, 4.5, -5.5, -13, 17.5; ties for AR-3, and with A = 4 one for AR-5."""
@@ -36,13 +50,17 @@ def fixed_cases() -> tuple[Case, ...]:
 
     Implements: CF-15.
     """
-    return (*_honest(), *_learning(), *_broadcasts(), *_hashes(), *_estimates(), *_agreement())
+    return (
+        *_honest(), *_learning(), *_broadcasts(), *_hashes(), *_estimates(), *_agreement(),
+        *_orders(), *_limits(), *_networks(),
+    )  # fmt: skip
 
 
 def _scenario(graph: parts.GraphPart = RING, **changes: Any) -> Scenario:
     """A small scenario with coarse numbers, uneven steps, a start that is not 0 and a key 0."""
-    agents = graph.agents if isinstance(graph, parts.Edges) else int(graph.name[-1])
-    centres = ((1.5, -2.0), (-1.0, 0.5), (2.0, 1.0), (-0.5, -1.5))[:agents]
+    agents = graph.agents if isinstance(graph, parts.Edges) else int(graph.name.split(":")[1])
+    four = ((1.5, -2.0), (-1.0, 0.5), (2.0, 1.0), (-0.5, -1.5))
+    centres = [four[v % 4] for v in range(agents)]
     hessian = ((1.0, 0.0), (0.0, 2.0))
     scenario = Scenario(
         graph=graph,
@@ -51,7 +69,7 @@ def _scenario(graph: parts.GraphPart = RING, **changes: Any) -> Scenario:
         schedule=parts.ExplicitSteps((3, 5, 7), (4, 6, 9)),
         precision=Precision(4, 4),
         start=(0.5, -1.25),
-        keys=(5, 0, MERSENNE_61 - 1, 7)[:agents],
+        keys=(5, 0, MERSENNE_61 - 1, 7, *range(100, 96 + agents))[:agents],
         bounds=parts.ConfiguredBounds(100.0, 20.0),
         checks=TWO,
         eps_success=1.0,
@@ -68,9 +86,16 @@ def _edited(
     **changes: Any,
 ) -> Case:
     """A case with one Byzantine agent; an edit is (phase, round, receiver, action)."""
-    made = (Edit(phase, number, sender, to, action) for phase, number, to, action in edits)
-    attack = Edits(tuple(made))
-    scenario = _scenario(graph, byzantine=(sender,), attack=attack, **changes)
+    made = [Edit(phase, number, sender, to, action) for phase, number, to, action in edits]
+    return _several(name, *made, agent=agent, graph=graph, **changes)
+
+
+def _several(
+    name: str, *edits: Edit, agent: int = 0, graph: parts.GraphPart = RING, **changes: Any
+) -> Case:
+    """A case with the Byzantine agents of these edits."""
+    byzantine = tuple(sorted({edit.sender for edit in edits}))
+    scenario = _scenario(graph, byzantine=byzantine, attack=Edits(edits), **changes)
     return Case(name, agent, scenario)
 
 
@@ -91,6 +116,7 @@ def _honest() -> tuple[Case, ...]:
         Case("honest, numbers beyond 2^53", 0, large),
         Case("honest, thresholds just above", 2, _scenario(checks=(calibrated,))),
         Case("honest, two agents, one round, a small prime", 0, short),
+        Case("honest, weights of 2^60", 1, _scenario(checks=HEAVY)),
     )
 
 
@@ -112,9 +138,19 @@ def _learning() -> tuple[Case, ...]:
         _edited("a learning message is a flag", 1, (LEARNING, 1, 0, Set(Flag(value=True)))),
         _edited("a learning message is empty", 1, (LEARNING, 3, 0, Forge("model", Integers(())))),
         _edited("a model is a text", 1, (LEARNING, 3, 0, Forge("model", Text("?")))),
+        _edited("a length of 2^31 and not quite one more", 1,
+                (LEARNING, 3, None, Forge("scaled_gradient", Integers((9 << 31, 9 << 16)))),
+                bounds=parts.NoBounds()),
+        _edited("a gradient beyond 2^53", 1,
+                (LEARNING, 3, None, Forge("scaled_gradient", Integers((-(9 << 54) - 1, 0)))),
+                bounds=parts.NoBounds()),
         forged("an entry at X_max", "model", 0, largest),
         forged("an entry just below X_max", "model", 0, largest - 1),
         forged("an entry at -G_max", "scaled_gradient", -gradient, 0),
+        _edited("a gradient out of range in the last round", 1,
+                (LEARNING, 3, 0, Forge("scaled_gradient", Integers((gradient, 0))))),
+        _edited("a model out of range in the last round", 1,
+                (LEARNING, 3, 0, Forge("model", Integers((0, -largest))))),
         forged("an entry at -2^63", "model", -(2**63), 0),
         forged("an entry beyond 64 bits", "model", 2**63, 0),
         Case("a gradient beyond the range", 0, _scenario(),
@@ -148,12 +184,24 @@ def _broadcasts() -> tuple[Case, ...]:
         _edited("no broadcast message", 1, (HASHES, 2, 0, Drop())),
         _edited("a broadcast message that is a text", 1, (ESTIMATES, 2, 0, Set(Text("?")))),
         key("an unknown tag", 1, Integer(3), "99/0"),
+        key("an unknown tag in every round", None, Integer(3), "4/key"),
+        key("an unknown tag with null", 2, Nothing(), "99/0"),
+        _edited("two unknown tags in one message", 1, (KEYS, 1, 0, Forge("99/0", Integer(3))),
+                (KEYS, 1, 0, Forge("98/key", Integer(3)))),
+        _edited("a report about an agent that is no neighbour", 1,
+                (HASHES, 2, 0, Forge("0/3", Integers((1,) * 16)))),
+        key("null for a key that is held", 3, Nothing(), "3/key"),
+        key("null for a key that is held, in the compare round", 4, Nothing(), "3/key"),
+        _edited("null for a report of the agent itself", 1,
+                (HASHES, 2, 0, Forge("0/1", Nothing()))),
         key("a key that is true", 1, Flag(value=True)),
         key("a key that is p", 1, Integer(MERSENNE_61)),
         key("a key that is null", 1, Nothing()),
         key("a key of another that is negative", 2, Integer(-1), "3/key"),
         _edited("a report that is too short", 1,
                 (HASHES, 1, 0, Forge("1/0", Integers((1,) * 15)))),
+        _edited("a report with an entry p", 1,
+                (HASHES, 1, 0, Forge("1/0", Integers((*[1] * 15, MERSENNE_61))))),
         _edited("an estimate that is too large", 1,
                 (ESTIMATES, 1, 0, Forge("1/0", Integers((10**30, 0, 1, 0, 0, 0))))),
         _edited("an estimate of negative length", 1,
@@ -173,7 +221,13 @@ def _hashes() -> tuple[Case, ...]:
         _edited("a gradient that does not fit, own key checked", 3, wrong_gamma, **own),
         _edited("a false report about the agent", 1, about_me),
         _edited("a false report about the agent, own key checked", 1, about_me, **own),
-    )
+        _edited("a neighbour of which there is no report", 1,
+                (HASHES, None, None, Forge("1/2", Nothing())), graph=PATH),
+        _edited("an agent of which there is no report", 1,
+                (HASHES, None, None, Forge("1/0", Nothing())), graph=PATH),
+        _edited("a gradient that does not fit, to the lowest reporter", 1,
+                (LEARNING, 1, 0, Add((1,), "scaled_gradient")), agent=3),
+    )  # fmt: skip
 
 
 def _estimates() -> tuple[Case, ...]:
@@ -186,11 +240,41 @@ def _estimates() -> tuple[Case, ...]:
         _edited("a false length about another agent", 1, about_other),
         Case("neither optimal nor homogeneous", 0, _scenario(checks=tight)),
         Case("not optimal", 0, _scenario(checks=near)),
-    )
+        _edited("an agent of which there is no estimate, the others not optimal", 1,
+                (ESTIMATES, None, None, Forge("1/2", Nothing())), graph=PATH, checks=tight),
+        _measured("statistics at the thresholds", (3, 4), 5, 5, 25),
+        _measured("statistics just above the thresholds", (3, 4), 5, 4, 24),
+        _measured("statistics at thresholds beyond 2^53", (3 << 54, 4 << 54), 5 << 54,
+                  5 << 54, 25 << 108),
+        _measured("statistics above thresholds beyond 2^53", (3 << 54, (4 << 54) + 1),
+                  (5 << 54) + 1, 5 << 54, 25 << 108),
+        _measured("statistics of 2^64", (1 << 32, 0), 1 << 32, 1 << 31, 1 << 62),
+        _measured("statistics of 2^63", (1 << 31, 1 << 31), 3 << 31, 1 << 31, 1 << 62),
+        _edited("another estimate by the lowest reporter", 1,
+                (ESTIMATES, 1, None, Add((1 << 20, 0, 1 << 20), "1/3")), agent=2,
+                checks=(parts.Check("near", parts.Polynomial(0),
+                                    parts.ConfiguredThresholds(1e3, 1e6)),)),
+    )  # fmt: skip
+
+
+def _measured(name: str, ghat: tuple[int, int], lhat: int, optimality: int, square: int) -> Case:
+    """A case in which a Byzantine agent sets both statistics, and which has these thresholds.
+
+    Its own gradient is 0, and what it says of agent 0 counts: Theta_opt and Theta_het are met
+    exactly by |ghat| = `optimality` and lhat^2 = `square`.
+    """
+    thresholds = parts.ConfiguredThresholds(optimality / 32, square / 512)
+    return _edited(
+        name, 1, (LEARNING, 1, 0, Forge("scaled_gradient", Integers((0, 0)))),
+        (ESTIMATES, 1, 0, Forge("1/0", Integers((*ghat, lhat)))),
+        (ESTIMATES, 2, 0, Forge("1/0", Integers((*ghat, lhat)))),
+        graph=parts.Family("path:2"), rounds=1, schedule=parts.ExplicitSteps((3,), (4,)),
+        checks=(parts.Check("one", parts.Polynomial(0), thresholds),), keys=(5, 0),
+    )  # fmt: skip
 
 
 def _agreement() -> tuple[Case, ...]:
-    def lie(name: str, number: int, action: Action, to: int | None = None) -> Case:
+    def lie(name: str, number: int | None, action: Action, to: int | None = None) -> Case:
         return _edited(name, 1, (AGREEMENT, number, to, action))
 
     return (
@@ -198,4 +282,152 @@ def _agreement() -> tuple[Case, ...]:
         lie("a false alarm in the last round", 3, Set(Flag(value=True)), 0),
         lie("silence in the agreement", 2, Drop()),
         lie("no flag in the agreement", 2, Set(Integer(0)), 0),
-    )
+        lie("a false alarm in every round", None, Set(Flag(value=True)), 0),
+        _edited("silence and then a false alarm", 1, (AGREEMENT, 1, 0, Drop()),
+                (AGREEMENT, 2, 0, Set(Flag(value=True)))),
+    )  # fmt: skip
+
+
+def _orders() -> tuple[Case, ...]:
+    """Several alarms in one round: their order is fixed (MO-12)."""
+    silent = [Edit(LEARNING, 2, sender, 0, Drop()) for sender in (1, 2)]
+    long = [
+        Edit(LEARNING, number, sender, 0, Forge(field, Integers((9 * 16 * 400, 0))))
+        for number in (1, 3) for sender in (1, 2) for field in ("model", "scaled_gradient")
+    ]  # fmt: skip
+    return (
+        _several("two messages are missing", *silent),
+        _several("norms of two neighbours in two rounds", *long),
+        attrs.evolve(_several("a message is missing, a gradient beyond the range", silent[0]),
+                     gradients=(("0.5", "0.25"), ("nan", "0.0"), ("0.5", "0.25"))),
+        _edited("an unknown tag, malformed and different values in one message", 1,
+                (KEYS, 4, 0, Forge("99/0", Integer(3))), (KEYS, 4, 0, Forge("3/key", Text("?"))),
+                (KEYS, 4, 0, Add((-1,), "2/key")), (KEYS, 4, 0, Forge("0/key", Text("?")))),
+        _several("two false reports about the agent",
+                 *(Edit(HASHES, 1, u, None, Add((1,), f"{u}/0")) for u in (1, 2))),
+        _edited("wrong gradients of a high agent and another model to its neighbour", 3,
+                (LEARNING, 1, 1, Add((1,), "scaled_gradient")),
+                (LEARNING, 2, 2, Add((1, 1), "model"))),
+        _several("two false estimates about the agent",
+                 *(Edit(ESTIMATES, 1, u, None, Add((1,), f"{u}/0")) for u in (1, 2))),
+        _several("two false alarms in the agreement",
+                 *(Edit(AGREEMENT, 2, u, 0, Set(Flag(value=True))) for u in (1, 2))),
+        Case("neither optimal nor homogeneous under two weightings", 0, _scenario(checks=tuple(
+            attrs.evolve(one, thresholds=parts.ConfiguredThresholds(1e-3, 1e-3)) for one in TWO))),
+    )  # fmt: skip
+
+
+def _limits() -> tuple[Case, ...]:
+    """Values at limits, also at those of other parameters than most cases have."""
+    small: dict[str, Any] = {"prime": 10007, "keys": (5, 0, 10006, 7)}
+    found = []
+    for name, changes in (("", {}), (", a small prime", small)):
+        lattice = prepare(_scenario(**changes)).parameters.lattice
+        X, G = lattice.model_limit, lattice.gradient_limit
+        weights = 6, 256 + 512 + 1024  # of TWO
+        norms = [w * math.isqrt(2 * G * G) for w in weights]
+        largest = (6 * G, -6 * G, norms[0], 0, 0, norms[1])
+        for what, change in (
+            ("at the limits", (0,) * 6), ("too large", (1, 0, 0, 0, 0, 0)),
+            ("too long", (0, 0, 1, 0, 0, 0)), ("too long in the second part", (0, 0, 0, 0, 0, 1)),
+        ):  # fmt: skip
+            value = Integers(tuple(one + more for one, more in zip(largest, change, strict=True)))
+            edit = (ESTIMATES, 1, 0, Forge("1/0", value))
+            found.append(_edited(f"an estimate {what}{name}", 1, edit, **changes))
+        for what, field, entry in (
+            ("X_max", "model", X), ("G_max", "scaled_gradient", G),
+            ("-X_max", "model", -X), ("-G_max", "scaled_gradient", -G),
+        ):  # fmt: skip
+            for size, shorter in ((f"at {what}", 0), (f"just below {what}", 1)):
+                numbers = Integers((0, entry - (shorter if entry > 0 else -shorter)))
+                edit = (LEARNING, 2, 0, Forge(field, numbers))
+                changed = {"bounds": parts.NoBounds(), **changes}
+                found.append(_edited(f"an entry {size}, no bounds{name}", 1, edit, **changed))
+    exact = [(LEARNING, 1, 0, Forge("model", Integers((1600, 0)))),
+             (LEARNING, 2, 0, Forge("scaled_gradient", Integers((6 * 320 + 5, 0))))]  # fmt: skip
+    beyond = [(LEARNING, 1, 0, Forge("model", Integers((1600, 1)))),
+              (LEARNING, 2, 0, Forge("scaled_gradient", Integers((6 * 320, 6))))]  # fmt: skip
+    return (
+        *found,
+        _edited("norms at the bounds", 1, *exact),
+        _edited("norms just beyond the bounds", 1, *beyond),
+        _edited("norms beyond other bounds", 1, *exact, bounds=parts.ConfiguredBounds(50.0, 10.0)),
+        _edited("a key just below a small prime, and at it", 1,
+                (KEYS, 1, 0, Forge("1/key", Integer(10006))),
+                (KEYS, 2, 0, Forge("1/key", Integer(10007))), **small),
+    )  # fmt: skip
+
+
+def _networks() -> tuple[Case, ...]:
+    """Twelve agents and more: numbers of two digits, and messages of many lengths."""
+    twelve: dict[str, Any] = {"graph": TWELVE, "schedule": STEPS}
+    star: dict[str, Any] = {"graph": parts.Family("star:12"), "schedule": STEPS}
+    return (
+        Case("honest, twelve agents", 0, _scenario(**twelve)),
+        _edited("two keys in one round, from 2 and from 10", 10, (KEYS, 2, 0, Add((1,), "11/key")),
+                **twelve),
+        _edited("a gradient that does not fit, to 10 and not to 2", 11,
+                (LEARNING, 1, 10, Add((1,), "scaled_gradient")), **twelve),
+        _edited("no key comes, twelve agents", 1, (KEYS, None, 0, Set(Entries())), **_gateway()),
+        _edited("messages of every length, new entries", 1, *_lengthening(), **_gateway()),
+        _edited("messages of every length, known entries", 1, *_repeating(), **star),
+        _edited("messages of 210 entries, of which the last is false", 1,
+                (HASHES, 15, 0, Add((1,), "14/13")), graph=parts.Family("complete:15"),
+                schedule=STEPS),
+    )  # fmt: skip
+
+
+TWELVE = parts.Edges(12, (
+    (0, 2), (0, 10), (2, 11), (10, 11), (1, 2), (3, 10), (1, 4), (3, 5), (4, 6), (5, 7), (6, 8),
+    (7, 9), (8, 9), (4, 5),
+))  # fmt: skip
+"""0 and 11 hear of each other from 2 and from 10; the others stand in two rows behind these."""
+
+STEPS = parts.ExplicitSteps((1, 1, 1), (4, 6, 9))
+"""Small enough for agents of many neighbours."""
+
+
+def _gateway() -> dict[str, Any]:
+    """Twelve agents of which 0 hears from 1 alone, and the others all from each other."""
+    others = ((u, v) for v in range(2, 12) for u in range(1, v))
+    return {"graph": parts.Edges(12, ((0, 1), *others)), "schedule": STEPS}
+
+
+def _lengthening() -> list[tuple[str, int | None, int | None, Action]]:
+    """What 1 tells 0 is invented: 1 new report in round 1, 2 in round 2, and so on; then estimates.
+
+    In the first round of the estimates there are 12, and one more in each that follows, so that 0
+    hears and passes on messages of every length up to 17.
+    """
+    tags = [
+        (v, u) for v in range(1, 12) for u in range(12) if u not in (v, *([] if v == 1 else [0]))
+    ]
+    found: list[tuple[str, int | None, int | None, Action]] = []
+    for phase, first, rounds, size in ((HASHES, 1, 11, 48), (ESTIMATES, 12, 6, 6)):
+        begin = 0
+        for number in range(1, rounds + 1):
+            some = tags[begin : begin + first + number - 1]
+            begin += len(some)
+            value = Integers((number,) * size)
+            entries = Entries(tuple(Entry(v, u, value) for v, u in some))
+            found.append((phase, number, 0, Set(entries)))
+    return found
+
+
+def _repeating() -> list[tuple[str, int | None, int | None, Action]]:
+    """What leaf 1 tells the hub of a star: so many entries, of which the last is false.
+
+    The hub knows all of it after round 1; in round r there are r keys, and then 11 + r reports.
+    """
+    found: list[tuple[str, int | None, int | None, Action]] = []
+    for number in range(2, 13):
+        keys = [Entry(v, None, Nothing()) for v in range(number - 1)]
+        false = Entry(number - 1, None, Integer(number))
+        found.append((KEYS, number, 0, Set(Entries((*keys, false)))))
+    slots = [*((0, u) for u in range(1, 12)), *((u, 0) for u in range(1, 12))]
+    for number in range(2, 12):
+        some = slots[: 11 + number]
+        reports = [Entry(v, u, Nothing()) for v, u in some[:-1]]
+        false = Entry(*some[-1], Integers((number,) * 48))
+        found.append((HASHES, number, 0, Set(Entries((*reports, false)))))
+    return found

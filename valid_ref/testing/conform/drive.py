@@ -1,5 +1,8 @@
 """Drive one agent through one case, up to its first divergence."""
 
+import contextlib
+from collections.abc import Iterator
+
 import attrs
 
 from valid_ref.oracle.divergence import (
@@ -14,7 +17,7 @@ from valid_ref.testing.conform import blame, replies
 from valid_ref.testing.conform.case import Case
 from valid_ref.testing.conform.errors import AgentFault, Kind
 from valid_ref.testing.conform.replies import Conversation
-from valid_ref.testing.conform.script import Script, Turn, in_order
+from valid_ref.testing.conform.script import Script, Turn
 
 START, END = "the start", "the end"
 
@@ -23,12 +26,15 @@ START, END = "the start", "the end"
 class Finding:
     """The first thing in a case that an agent may not do, and of which sort it is.
 
-    Implements: CF-11.
+    `stderr` are the last lines that it had written to its standard error.
+
+    Implements: CF-11, CF-19.
     """
 
     case: Case
     kind: Kind
     divergence: Divergence
+    stderr: str = ""
 
     @property
     def clause(self) -> str:
@@ -74,7 +80,7 @@ class _Walk:
         self.said: list[object] = []
 
     def run(self) -> None:
-        replies.start(self.talk, self.script)
+        replies.start(self.talk, self.script.parameters, self.script.agent, self.script.key)
         self.agreed = START
         for turn in self.script.turns:
             if self.place[0] != turn.phase:
@@ -90,7 +96,8 @@ class _Walk:
         """Y and the point of a learning round."""
         if turn.update is None:
             return
-        Y, point = replies.mix(self.talk, turn)
+        with _named_forms(turn):
+            Y, point = replies.mix(self.talk, turn.number)
         clause = blame.mixing_clause(self.script, turn)
         _same_entries(clause, "Y", turn.update.Y, Y)
         _same_entries("AR-4", "evaluation point", turn.update.point, point)
@@ -99,7 +106,10 @@ class _Walk:
     def speak(self, turn: Turn) -> None:
         """The lattice gradient and the message."""
         parameters = self.script.parameters
-        found, lattice = replies.send(self.talk, turn, parameters.lattice.dimension)
+        gradient = None if turn.update is None else turn.update.gradient
+        dimension = parameters.lattice.dimension
+        with _named_forms(turn, self.script.agent):
+            found, lattice = replies.send(self.talk, turn.number, gradient, dimension)
         wanted = None if turn.update is None else turn.update.lattice
         if wanted is not None and lattice is not None:
             _same_entries("AR-3", "lattice gradient", wanted, lattice)
@@ -118,18 +128,23 @@ class _Walk:
 
     def hear(self, turn: Turn) -> None:
         """The alarms over what was received."""
-        found = in_order(replies.receive(self.talk, turn))
+        found = replies.receive(self.talk, turn.number, turn.inbox)
         if found != turn.alarms:
             raise self._alarm_divergence(turn, found)
         self.agreed = f"the alarms of {turn.phase} round {turn.round}"
 
     def _alarm_divergence(self, turn: Turn, found: tuple[AlarmLine, ...]) -> _Diverges:
+        """The first alarm that is missing or superfluous; if there is none, the order is wrong.
+
+        Implements: CF-9.
+        """
         missing, others = _without(turn.alarms, found), _without(found, turn.alarms)
         difference = alarm_difference(missing[:1], others[:1])
-        first = missing[0] if missing else None
-        if difference is None:  # pragma: no cover - the lists differ
-            difference = Difference("MO-7", "alarms", shown(first), "others")
-        clause = blame.alarm_clause(self.script, turn, difference.clause, first, set(found))
+        if difference is None:
+            pairs = zip(turn.alarms, found, strict=True)
+            wanted, seen = next((one, other) for one, other in pairs if one != other)
+            return _Diverges(Difference("MO-12", "order of alarms", shown(wanted), shown(seen)))
+        clause = blame.alarm_clause(self.script, turn, difference.clause, missing, others)
         decisive = (missing or others)[0]
         place = f"{len(turn.alarms)} alarms expected, {len(found)} found"
         difference = attrs.evolve(difference, clause=clause, what=f"alarm ({place})")
@@ -138,16 +153,10 @@ class _Walk:
     def finish(self) -> None:
         """All alarms, the verdict, the model."""
         valid, model, alarms = replies.end(self.talk)
-        begin = 0
-        for turn in self.script.turns:
-            group = in_order(alarms[begin : begin + len(turn.alarms)])
-            difference = alarm_difference(turn.alarms, group)
-            if difference is not None:
-                raise _Diverges(attrs.evolve(difference, clause="MO-7"))
-            begin += len(turn.alarms)
-        if begin != len(alarms):
-            counts = f"{begin} alarms", f"{len(alarms)} alarms"
-            raise _Diverges(Difference("MO-7", "alarms", *counts))
+        expected = tuple(alarm for turn in self.script.turns for alarm in turn.alarms)
+        difference = alarm_difference(expected, alarms)
+        if difference is not None:
+            raise _Diverges(attrs.evolve(difference, clause="MO-7"))
         self.agreed = "the alarms at the end"
         if valid != self.script.valid:
             names = {True: "valid", False: "invalid"}
@@ -159,6 +168,16 @@ class _Walk:
             )
         if model is not None and self.script.model is not None:
             _same_entries("LM-6", "final model", self.script.model, model)
+
+
+@contextlib.contextmanager
+def _named_forms(turn: Turn, agent: int | None = None) -> Iterator[None]:
+    """A number that is no integer is blamed on the clause that makes it one."""
+    try:
+        yield
+    except AgentFault as fault:
+        fault.clause = blame.form_clause(turn.phase, fault, agent)
+        raise
 
 
 def _without(alarms: tuple[AlarmLine, ...], others: tuple[AlarmLine, ...]) -> tuple[AlarmLine, ...]:

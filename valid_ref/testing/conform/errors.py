@@ -34,13 +34,25 @@ class Kind(enum.Enum):
 class AgentFault(Exception):  # noqa: N818 - a finding about the agent, not an error of the kit
     """The agent did not answer as the protocol demands; no ValidRefError, since no bad input.
 
+    `value` is what has the wrong form, `source` the agent whose value it is said to be.
+
     Implements: CF-12, CF-13.
     """
 
-    def __init__(self, kind: Kind, clause: str, what: str, expected: str, found: str) -> None:
+    def __init__(
+        self,
+        kind: Kind,
+        clause: str,
+        what: str,
+        expected: str,
+        found: str,
+        value: object = None,
+        source: int | None = None,
+    ) -> None:
         super().__init__(f"{kind.value}: {what}: expected {expected}, found {found} [{clause}]")
         self.kind, self.clause = kind, clause
         self.what, self.expected, self.found = what, expected, found
+        self.value, self.source = value, source
 
 
 class OtherProtocolError(ConformError):

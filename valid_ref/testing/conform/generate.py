@@ -13,8 +13,12 @@ from hypothesis import strategies as st
 from hypothesis.configuration import set_hypothesis_home_dir
 from hypothesis.errors import NoSuchExample
 
+from valid_ref.adversary import values
+from valid_ref.adversary.edits import Edit, Edits, Set
 from valid_ref.errors import ValidRefError
+from valid_ref.graph import AgentGraph
 from valid_ref.hashing import PrimeField
+from valid_ref.protocols.valid import ESTIMATES, HASHES, KEYS
 from valid_ref.scenario import Scenario, parts, prepare
 from valid_ref.testing import learning
 from valid_ref.testing.attacks import attacks, fitting_attacks
@@ -39,6 +43,9 @@ NARROW = parts.ConfiguredBounds(1.5, 1.5)
 PRIMES = {4: (1009, 65537, 2**61 - 31), 8: (2**31 - 1,)}
 """By step bits: small primes, one that needs 61 bits and is not 2^61 - 1."""
 
+FEW = 5
+"""Agents of most networks."""
+
 NAME_LENGTH = 160
 """Characters of the name of a generated case."""
 
@@ -46,10 +53,12 @@ ODD = ("nan", "inf", "-inf", "1e30", "-1e300")
 """Gradients that no lattice holds."""
 
 
-def cases(*, max_agents: int = 5, max_rounds: int = 4) -> st.SearchStrategy[Case]:
+def cases(*, max_agents: int = 12, max_rounds: int = 4) -> st.SearchStrategy[Case]:
     """Scenarios of every kind with an honest agent to replace; shrinks to two honest agents.
 
-    Any set of Byzantine agents will do: what an agent must do rests on no assumption.
+    Any set of Byzantine agents will do: what an agent must do rests on no assumption. One
+    network in ten has more than five agents; of these some are complete, so that messages have
+    more than a hundred entries, and Byzantine agents may send hundreds.
 
     Implements: CF-15.
     """
@@ -60,15 +69,47 @@ def cases(*, max_agents: int = 5, max_rounds: int = 4) -> st.SearchStrategy[Case
 
 @st.composite
 def _cases(draw: st.DrawFn, max_agents: int, max_rounds: int) -> Case:
-    graph = draw(graphs(max_agents=max_agents))
+    graph = draw(_graphs(max_agents))
     agents = range(graph.agents)
     byzantine = draw(st.sets(st.sampled_from(agents), max_size=graph.agents - 1))
     peaceful = draw(scenarios(graph, max_rounds=max_rounds, max_dimension=3))
     varied = _varied(draw, attrs.evolve(peaceful, byzantine=tuple(sorted(byzantine))))
-    some = attacks(varied) | fitting_attacks(varied) if byzantine else st.none()
+    some = attacks(varied) | fitting_attacks(varied) | _crowds(varied) if byzantine else st.none()
     scenario = attrs.evolve(varied, attack=draw(some))
     agent = draw(st.sampled_from([v for v in agents if v not in byzantine]))
     return Case("generated", agent, scenario, draw(st.none() | _gradients(scenario)))
+
+
+@st.composite
+def _graphs(draw: st.DrawFn, max_agents: int) -> AgentGraph:
+    """Mostly few agents, now and then many, and of these some with all edges."""
+    few = min(FEW, max_agents)
+    if few == max_agents or draw(st.sampled_from(range(10))) < 9:
+        return draw(graphs(max_agents=few))
+    n = draw(st.sampled_from(range(few + 1, max_agents + 1)))
+    if draw(st.sampled_from(range(3))) < 2:
+        return draw(graphs(min_agents=n, max_agents=n))
+    return AgentGraph.from_edges(n, ((u, v) for v in range(n) for u in range(v)))
+
+
+@st.composite
+def _crowds(draw: st.DrawFn, scenario: Scenario) -> Edits:
+    """One message of up to some hundred entries: known tags, unknown ones, null and garbage."""
+    shapes = Shapes.of(scenario)
+    phase = draw(st.sampled_from([KEYS, HASHES, ESTIMATES]))
+    agents, sender = shapes.graph.agents, draw(st.sampled_from(shapes.byzantine))
+    number = draw(st.integers(1, shapes.phases[phase]))
+    sizes = {HASHES: 4 * agents, ESTIMATES: shapes.weightings * (shapes.dimension + 1)}
+    proper = values.Integer(1) if phase == KEYS else values.Integers((1,) * sizes[phase])
+    what = repeated(7, st.sampled_from([proper, values.Nothing(), values.Integer(-1)]))
+    chosen, count = draw(what), draw(st.integers(0, 20) | st.sampled_from((250, 400)))
+    width = draw(st.integers(1, 2 * agents))
+    entries = tuple(
+        values.Entry(i, None, chosen[i % 7]) if phase == KEYS
+        else values.Entry(i // width, i % width, chosen[i % 7])
+        for i in range(count)
+    )  # fmt: skip
+    return Edits((Edit(phase, number, sender, None, Set(values.Entries(entries))),))
 
 
 def _varied(draw: st.DrawFn, scenario: Scenario) -> Scenario:
@@ -118,46 +159,67 @@ class _SearchIsOver(BaseException):
 
 @attrs.define
 class Hunt:
-    """The search: the first divergence, then smaller cases that break the same clause."""
+    """The search: the first divergence, then smaller cases that break the same clause.
+
+    `first` is confirmed, and from then on nothing that happens takes it away: neither a fault of
+    the kit, nor an answer that does not come again, nor anything that Hypothesis makes of it.
+    """
 
     session: Session
     first: Finding | None = None
     best: Finding | None = None
     failure: Exception | None = None
     deadline: float = 0.0
-    known: dict[str, Finding | None] = attrs.field(factory=dict)
+    known: dict[str, bool] = attrs.field(factory=dict)
 
     def diverges(self, case: Case) -> bool:
-        """Whether a case shows the divergence that is hunted."""
+        """Whether a case shows the divergence that is hunted; for one case always the same."""
         text = case_text(case)
-        if text in self.known and self.known[text] is None:
-            reject()  # the same case again does not count
         if text not in self.known:
-            self.known[text] = self._driven(case)
-        finding = self.known[text]
-        if finding is None or self.first is None:
+            self.known[text] = self._shows(case)
+        elif self.first is None:
+            reject()  # while nothing is found, the same case again does not count
+        return self.known[text]
+
+    def _shows(self, case: Case) -> bool:
+        if self.first is None:
+            return self._is_first(case)
+        if time.monotonic() > self.deadline:
+            raise _SearchIsOver
+        try:
+            finding = self.session.drive(case)
+        except Exception:
+            raise _SearchIsOver from None  # what has been found already is enough
+        if finding is None:
             return False
         if (finding.kind, finding.clause) != (self.first.kind, self.first.clause):
             return False
         self.best = finding
         return True
 
-    def _driven(self, case: Case) -> Finding | None:
+    def _is_first(self, case: Case) -> bool:
         """Drive a case; what goes wrong in the kit ends the search, and is not shrunk."""
-        if self.first is not None and time.monotonic() > self.deadline:
-            raise _SearchIsOver
         try:
-            if self.first is not None:
-                return self.session.drive(case)
-            finding = self.session.confirmed(case)
+            self.first = self.session.confirmed(case)
         except Exception as error:
             self.failure = error
             raise _SearchIsOver from error
-        if finding is not None:
-            self.first = finding
-            slow = finding.kind in {Kind.TIMEOUT, Kind.NOT_REPEATED}
-            self.deadline = time.monotonic() + (0.0 if slow else SHRINKING)
-        return finding
+        if self.first is None:
+            return False
+        slow = self.first.kind in {Kind.TIMEOUT, Kind.NOT_REPEATED}
+        self.deadline = time.monotonic() + (0.0 if slow else SHRINKING)
+        return True
+
+    def smallest(self) -> Finding | None:
+        """The smallest divergence, if it comes again; else the first, which has been confirmed."""
+        if self.first is None or self.best is None:
+            return self.first
+        try:
+            again = self.session.drive(self.best.case)
+        except Exception:
+            return self.first
+        same = again is not None and again.clause == self.first.clause
+        return again if same else self.first
 
 
 @contextlib.contextmanager
@@ -179,7 +241,7 @@ def hunt(session: Session, examples: int, seed: int) -> Finding | None:
     Implements: CF-15.
     """
     searching = Hunt(session)
-    with contextlib.suppress(NoSuchExample, _SearchIsOver):
+    try:
         find(
             cases(),
             searching.diverges,
@@ -189,13 +251,15 @@ def hunt(session: Session, examples: int, seed: int) -> Finding | None:
             ),
             random=random.Random(seed),
         )  # fmt: skip
+    except (NoSuchExample, _SearchIsOver):
+        pass
+    except Exception:
+        if searching.first is None:
+            raise
     if searching.failure is not None:
         raise searching.failure
-    first, best = searching.first, searching.best
-    if first is None or best is None:
-        return first
-    again = session.drive(best.case)
-    return _named(again if again is not None and again.clause == first.clause else first)
+    finding = searching.smallest()
+    return None if finding is None else _named(finding)
 
 
 def _named(finding: Finding) -> Finding:

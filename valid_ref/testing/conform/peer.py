@@ -27,6 +27,9 @@ class Peer(Protocol):
     def close(self) -> None:
         """No more requests."""
 
+    def last_words(self) -> str:
+        """What the agent has written last to its standard error."""
+
 
 class PythonAgent(Protocol):
     """An agent as a class: a method for each request, fields as arguments, JSON data throughout.
@@ -74,10 +77,10 @@ class ObjectPeer:
 
     def ask(self, request: Mapping[str, Any]) -> Reply:
         """Call the method that the request names."""
-        if self._agent is None:
-            self._agent = self.make()
         fields = json.loads(json.dumps(request))
         try:
+            if self._agent is None:
+                self._agent = self.make()
             reply = getattr(self._agent, fields.pop("op"))(**fields)
             line = json.dumps(reply)
         except Exception as error:
@@ -92,6 +95,10 @@ class ObjectPeer:
     def close(self) -> None:
         """Forget the object."""
         self._agent = None
+
+    def last_words(self) -> str:
+        """Nothing: the standard error of an object is that of the caller."""
+        return ""
 
 
 def parsed(line: bytes) -> Reply:

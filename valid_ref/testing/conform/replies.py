@@ -1,16 +1,16 @@
 """Requests and the form of their replies."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import attrs
 
 from valid_ref.machine import Message
 from valid_ref.oracle.log import AlarmLine
+from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.testing.conform import wire
 from valid_ref.testing.conform.errors import AgentFault, Kind, OtherProtocolError
 from valid_ref.testing.conform.peer import Peer, Reply
-from valid_ref.testing.conform.script import Script, Turn
 
 CLAUSES: Mapping[str, str] = {
     "hello": "CF-2", "start": "CF-4", "mix": "CF-5", "send": "CF-6", "receive": "CF-8",
@@ -68,49 +68,53 @@ def greeted(peer: Peer) -> Conversation:
     return Conversation(peer, name, flood == "held", form == "string")
 
 
-def start(talk: Conversation, script: Script) -> None:
+def start(talk: Conversation, parameters: ValidParameters, agent: int, key: int) -> None:
     """Parameters, the agent's number, its key.
 
     Implements: CF-4.
     """
-    parameters = wire.parameters_as_json(script.parameters)
-    talk.ask("start", (), parameters=parameters, agent=script.agent, key=script.key)
+    document = wire.parameters_as_json(parameters)
+    talk.ask("start", (), parameters=document, agent=agent, key=key)
 
 
-def mix(talk: Conversation, turn: Turn) -> tuple[tuple[int, ...], tuple[float, ...]]:
+def mix(talk: Conversation, number: int) -> tuple[tuple[int, ...], tuple[float, ...]]:
     """Y and the point.
 
     Implements: CF-5.
     """
-    Y, point = talk.ask("mix", ("Y", "point"), round=turn.number)
+    Y, point = talk.ask("mix", ("Y", "point"), round=number)
     return wire.integers(Y, "Y", "CF-5"), wire.reals(point, "point", "CF-5")
 
 
-def send(talk: Conversation, turn: Turn, dimension: int) -> tuple[Message, tuple[int, ...] | None]:
-    """What the agent says to all, and the lattice gradient that it used.
+def send(
+    talk: Conversation, number: int, gradient: Sequence[float] | None, dimension: int
+) -> tuple[Message, tuple[int, ...] | None]:
+    """What the agent says to all, and the lattice gradient that it used; None brings none.
 
     Implements: CF-5, CF-6.
     """
-    if turn.update is None:
-        [message] = talk.ask("send", ("message",), round=turn.number)
+    if gradient is None:
+        [message] = talk.ask("send", ("message",), round=number)
         return wire.message_from_json(message, dimension), None
-    gradient = [wire.real_as_json(entry) for entry in turn.update.gradient]
+    entries = [wire.real_as_json(entry) for entry in gradient]
     names = ("message", "gradient")
-    message, lattice = talk.ask("send", names, round=turn.number, gradient=gradient)
+    message, lattice = talk.ask("send", names, round=number, gradient=entries)
     exact = None if lattice is None else wire.integers(lattice, "gradient", "CF-5")
     return wire.message_from_json(message, dimension), exact
 
 
-def receive(talk: Conversation, turn: Turn) -> tuple[AlarmLine, ...]:
+def receive(
+    talk: Conversation, number: int, messages: Mapping[int, Message]
+) -> tuple[AlarmLine, ...]:
     """Deliver what the neighbours said, the last one first; the new alarms.
 
     Implements: CF-8, CF-9.
     """
     inbox = [
-        {"sender": sender, "message": wire.message_as_json(turn.inbox[sender])}
-        for sender in sorted(turn.inbox, reverse=True)
+        {"sender": sender, "message": wire.message_as_json(messages[sender])}
+        for sender in sorted(messages, reverse=True)
     ]
-    [alarms] = talk.ask("receive", ("alarms",), round=turn.number, inbox=inbox)
+    [alarms] = talk.ask("receive", ("alarms",), round=number, inbox=inbox)
     return wire.alarms_from_json(alarms)
 
 

@@ -48,7 +48,7 @@ class Turn:
     """One round of the agent under test: what it must say, what it hears, what it must object to.
 
     `update` is there in learning rounds until the agent falls silent. `state` is that of the
-    reference before the round. `alarms` are the new ones, in the canonical order.
+    reference before the round. `alarms` are the new ones, in the order of MO-12.
     """
 
     number: int
@@ -87,14 +87,6 @@ class Script:
         return self.case.agent
 
 
-def in_order(alarms: tuple[AlarmLine, ...]) -> tuple[AlarmLine, ...]:
-    """Alarms of one report in an order that does not depend on who made it.
-
-    Implements: CF-9.
-    """
-    return tuple(sorted(alarms, key=lambda a: (a.phase, a.round, a.reason, str(a.sender), str(a))))
-
-
 def script_of(case: Case) -> Script:
     """Run the network of a case, all agents by the reference, and follow the one under test.
 
@@ -129,7 +121,7 @@ def script_of(case: Case) -> Script:
                 _update(parameters, state, spoken.number, asked, spoke=message is not None),
                 message,
                 inbox,
-                in_order(tuple(alarm_line(raised) for raised in due)),
+                tuple(alarm_line(raised) for raised in due),
             )
         )
         state, carried = after, early

@@ -28,7 +28,11 @@ Search = Callable[["Session"], Finding | None]
 
 
 class UnsteadyError(Exception):
-    """A time-out that did not happen again: it may have been the machine."""
+    """Time-outs that did not happen again: it may have been the machine."""
+
+
+PATIENCE = 3
+"""Time-outs that did not happen again, after which the search is given up."""
 
 
 @attrs.frozen
@@ -63,14 +67,16 @@ class Report:
 def _finding_as_json(finding: Finding) -> dict[str, Any]:
     divergence: dict[str, Any] = attrs.asdict(finding.divergence)
     difference: dict[str, Any] = divergence.pop("difference")
-    return {"kind": finding.kind.value, "case": finding.case.name} | divergence | difference
+    place = {"kind": finding.kind.value, "case": finding.case.name}
+    return place | divergence | difference | {"stderr": finding.stderr}
 
 
 class Session:
     """Drives cases through one process after another of the same agent.
 
     The process is kept from case to case; `start` begins anew in it (CF-4). `played` gives what
-    the reference does in a case.
+    the reference does in a case. `unsteady` names the cases with a time-out that did not happen
+    again.
     """
 
     def __init__(
@@ -83,6 +89,7 @@ class Session:
         self._watch, self._played = watch, played
         self._talk: Conversation | None = None
         self._earlier = 0
+        self.unsteady: list[str] = []
 
     def drive(self, case: Case) -> Finding | None:
         """Drive one case; after a finding the next one gets a fresh process."""
@@ -95,16 +102,19 @@ class Session:
     def _play(self, script: Script) -> Finding | None:
         try:
             if self._talk is None:
-                self._talk, self._earlier = greeted(self.peer), 0
+                self._earlier = 0
+                self._talk = greeted(self.peer)
                 self.name = self._talk.name
         except AgentFault as fault:
+            words = self.peer.last_words()
             self.renew()
             different = Difference(fault.clause, fault.what, fault.expected, fault.found)
             place = Divergence(script.agent, START, 0, None, "nothing yet", different, "")
-            return Finding(script.case, fault.kind, place)
+            return Finding(script.case, fault.kind, place, words)
         finding = drive(script, self._talk)
         self._earlier += 1
         if finding is not None:
+            finding = attrs.evolve(finding, stderr=self.peer.last_words())
             self.renew()
         return finding
 
@@ -116,21 +126,43 @@ class Session:
     def confirmed(self, case: Case) -> Finding | None:
         """Drive a case; a finding must come again in a fresh process.
 
-        One that does not was left over from earlier cases, or is a matter of luck.
+        One that does not was left over from earlier cases, or is a matter of luck. A time-out
+        that does not come again is noted; only after several of them the search is given up.
 
-        Implements: CF-4, CF-14.
+        Implements: CF-4, CF-13, CF-14.
         """
         finding = self.drive(case)
         if finding is None:
             return None
-        alone = self._earlier == 1
-        again = self.drive(case)
-        if again is not None and again.clause == finding.clause:
-            return again
-        if finding.kind is Kind.TIMEOUT:
-            raise UnsteadyError(f"a time-out in the case {case.name!r} that did not happen again")
-        clause = "MO-5" if alone else "CF-4"
-        return _not_repeated(finding, clause)
+        alone = self._earlier <= 1
+        seen = [finding]
+        for _try in range(2):
+            again = self._again(case)
+            if again is None:
+                break
+            if again.clause in {earlier.clause for earlier in seen}:
+                return again
+            seen.append(again)
+            if all(one.kind is not Kind.TIMEOUT for one in seen):
+                break
+        plain = [one for one in seen if one.kind is not Kind.TIMEOUT]
+        if not plain:
+            self._note_unsteady(case)
+            return None
+        return _not_repeated(plain[0], "MO-5" if alone or plain[0] is not finding else "CF-4")
+
+    def _again(self, case: Case) -> Finding | None:
+        """Drive a case in a fresh process; other words at hello are another answer."""
+        try:
+            return self.drive(case)
+        except OtherProtocolError:
+            self.renew()
+            return None
+
+    def _note_unsteady(self, case: Case) -> None:
+        self.unsteady.append(f"a time-out in the case {case.name!r} that did not happen again")
+        if len(self.unsteady) >= PATIENCE:
+            raise UnsteadyError("; ".join(self.unsteady))
 
     def twice(self, case: Case) -> Finding | None:
         """Drive a case in a fresh process and again in the same one.
@@ -139,7 +171,7 @@ class Session:
         """
         self.renew()
         finding = self.confirmed(case)
-        if finding is not None:
+        if finding is not None or self.unsteady:
             return finding
         again = self.drive(case)
         return None if again is None else _not_repeated(again, "CF-4")
@@ -188,6 +220,9 @@ def judge(session: Session, *searches: Search) -> Report:
     if finding is not None:
         reason = f"{finding.kind.value} against {finding.clause} in the case {finding.case.name!r}"
         return Report(Status.DIVERGES, reason, session.name, session.cases, finding)
+    if session.unsteady:
+        reason = "; ".join(session.unsteady)
+        return Report(Status.CANNOT_TELL, reason, session.name, session.cases)
     seconds = time.monotonic() - begin
     reason = f"every answer is as specified in {session.cases} cases ({seconds:.1f} s)"
     return Report(Status.CONFORMS, reason, session.name, session.cases)

@@ -6,6 +6,7 @@ well-formed on the way.
 
 import math
 import re
+import sys
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -27,10 +28,13 @@ PROTOCOL = "valid-ref/conformance/1"
 EXACT = 2**53
 """From here on an integer need not survive a JSON library that has only floats."""
 
+LARGEST_REAL = sys.float_info.max
+"""The largest float64."""
+
 UNKNOWN = -1
 """Source and slot of a tag that is no pair of agents."""
 
-NOT_SENT = ("format", "producer", "without", "byzantine", "losses", "checksums")
+NOT_SENT = ("format", "producer", "without", "byzantine", "losses", "checksums", "flood_held")
 """Fields of the header of a recording that an agent is not told."""
 
 _DIGITS = re.compile(r"-?(0|[1-9][0-9]{0,3999})")
@@ -108,7 +112,8 @@ def _value(value: object) -> Any:
     if value is None or isinstance(value, bool) or type(value) is int:
         return value
     if type(value) is tuple:
-        return [_value(entry) for entry in value]
+        plain = {*map(type, value)} <= {int}
+        return list(value) if plain else [_value(entry) for entry in value]
     return {"other": _text(value)}
 
 
@@ -137,7 +142,7 @@ def reals(value: Any, place: str, clause: str) -> tuple[float, ...]:
     """A list of finite numbers."""
     found = []
     for entry in listed(value, place, clause):
-        if type(entry) not in {int, float} or not math.isfinite(entry):
+        if type(entry) not in {int, float} or abs(entry) > LARGEST_REAL:
             raise wrong_form(clause, place, "a number", entry)
         found.append(float(entry))
     return tuple(found)
@@ -152,7 +157,7 @@ def listed(value: Any, place: str, clause: str) -> list[Any]:
 
 def wrong_form(clause: str, place: str, expected: str, found: object) -> AgentFault:
     """A reply that is JSON but not of the form demanded."""
-    return AgentFault(Kind.WRONG_FORM, clause, place, expected, _text(found))
+    return AgentFault(Kind.WRONG_FORM, clause, place, expected, _text(found), value=found)
 
 
 def message_from_json(value: Any, dimension: int) -> Message:
@@ -208,7 +213,11 @@ def _entries(value: dict[str, Any]) -> Message:
         if tag in found:
             raise wrong_form("CF-7", "message", "each tag once", entry)
         several = isinstance(entry[2], list)
-        found[tag] = (integers if several else integer)(entry[2], "message", "CF-7")
+        try:
+            found[tag] = (integers if several else integer)(entry[2], "message", "CF-7")
+        except AgentFault as fault:
+            fault.source = source
+            raise
     return found
 
 

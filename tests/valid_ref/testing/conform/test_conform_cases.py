@@ -1,11 +1,18 @@
 """Cases: stored as documents; fixed ones reach every alarm, generated ones are of every kind."""
 
+import contextlib
+import itertools
 import json
+import random
+import time
+from collections.abc import Mapping
 
 import attrs
 import jsonschema
 import pytest
-from hypothesis import Phase, given, seed, settings
+from hypothesis import Phase, find, given, seed, settings
+from hypothesis import strategies as st
+from hypothesis.errors import FlakyFailure, Unsatisfiable
 
 from valid_ref.adversary.edits import Edits
 from valid_ref.alarms import Alarm
@@ -61,7 +68,7 @@ def test_fixed_cases_reach_every_alarm_and_both_verdicts(cases, played) -> None:
 )
 def test_cases_that_make_no_sense_are_refused(cases, changes, reason: str) -> None:
     with pytest.raises(ConformError, match=reason):
-        script_of(attrs.evolve(cases[4], **changes))
+        script_of(attrs.evolve(cases[5], **changes))
 
 
 @pytest.mark.checks("CF-15")
@@ -81,7 +88,8 @@ KINDS = {
     *(("d", d) for d in (1, 2, 3)), *(("f", f) for f in (4, 12, 28)), ("checks", 1), ("checks", 2),
     ("prime", MERSENNE_61), ("prime", 1009), ("prime", 2**31 - 1), ("keys", True), ("keys", False),
     ("start", False), ("gradients", False), *(("byzantine", b) for b in (0, 1, 2)),
-    ("named", True), ("named", False), *(("agents", n) for n in (2, 3, 4, 5)), "LearnModel",
+    ("named", True), ("named", False), *(("agents", n) for n in (2, 3, 4, 5, 12)), "LearnModel",
+    ("hundreds of entries", True),
     "LocalValidate.keys", "LocalValidate.hashes", "LocalValidate", "GlobalValidate",
     "ValidationStateAgreement",
 }  # fmt: skip
@@ -89,7 +97,9 @@ KINDS = {
 
 
 def kinds(case: Case) -> set[object]:
-    scenario = case.scenario
+    scenario, turns = case.scenario, script_of(case).turns
+    messages = (message for turn in turns for message in turn.inbox.values())
+    longest = max((len(m) for m in messages if isinstance(m, Mapping)), default=0)
     return {
         scenario.keys_checked, type(scenario.bounds).__name__, ("checks", len(scenario.checks)),
         ("d", Shapes.of(scenario).dimension), ("f", scenario.precision.fraction_bits),
@@ -97,9 +107,9 @@ def kinds(case: Case) -> set[object]:
         ("start", scenario.start is None), ("gradients", case.gradients is None),
         ("byzantine", min(2, len(scenario.byzantine))),
         ("named", scenario.attack is not None and not isinstance(scenario.attack, Edits)),
-        ("agents", build_graph(scenario).agents),
+        ("agents", build_graph(scenario).agents), ("hundreds of entries", longest > 200),
         *(type(check.weights).__name__ for check in scenario.checks),
-        *(alarm.phase for turn in script_of(case).turns for alarm in turn.alarms),
+        *(alarm.phase for turn in turns for alarm in turn.alarms),
     }  # fmt: skip
 
 
@@ -177,3 +187,193 @@ def test_with_no_time_to_shrink_the_first_case_is_given_back_always_the_same(
 
     found(1)  # loads what there is to load: Hypothesis looks at it for numbers to try
     assert found(1) == found(1)
+
+
+class Noted(Session):
+    """A session that remembers what it has confirmed."""
+
+    def __init__(self, *arguments, **options) -> None:
+        super().__init__(*arguments, **options)
+        self.findings = []
+
+    def confirmed(self, case: Case):
+        finding = super().confirmed(case)
+        if finding is not None:
+            self.findings.append(finding)
+        return finding
+
+
+def random_answers(plain):
+    luck = random.Random(1)
+
+    class Random(plain):
+        def mix(self, **fields):
+            reply = super().mix(**fields)
+            return {**reply, "Y": [y + (luck.random() < 0.05) for y in reply["Y"]]}
+
+    return Random
+
+
+def less_and_less(plain):
+    wrong = itertools.count()
+
+    class Tiring(plain):
+        """Wrong in its first answers that count, and right from then on."""
+
+        def send(self, **fields):
+            reply = super().send(**fields)
+            flag = reply["message"] is not None and reply["message"]["kind"] == "flag"
+            if not flag or next(wrong) > 12:
+                return reply
+            return {"message": {"kind": "flag", "value": not reply["message"]["value"]}}
+
+    return Tiring
+
+
+def stateful(plain):
+    runs = itertools.count()
+
+    class Stateful(plain):
+        """Every third run is wrong, whatever process it is in."""
+
+        def end(self):
+            reply = super().end()
+            return {**reply, "valid": not reply["valid"]} if next(runs) % 3 == 2 else reply
+
+    return Stateful
+
+
+def crashing(plain):
+    calls = itertools.count()
+
+    class Crashing(plain):
+        def receive(self, **fields):
+            if next(calls) % 40 > 20:
+                raise RecursionError
+            return super().receive(**fields)
+
+    return Crashing
+
+
+def slow(plain):
+    class Slow(plain):
+        def mix(self, **fields):
+            time.sleep(0.05)
+            return {**super().mix(**fields), "Y": []}
+
+    return Slow
+
+
+def unpredictable_greeting(plain):
+    greetings = itertools.count()
+
+    class Greeting(plain):
+        def hello(self, protocol):
+            reply = super().hello(protocol)
+            number = next(greetings)
+            return {**reply, "protocol": f"other/{number}"} if number > 2 else reply
+
+        def end(self):
+            return {**super().end(), "alarms": [{}]}
+
+    return Greeting
+
+
+def unreadable(plain):
+    class Unreadable(plain):
+        def receive(self, **fields):
+            odd = {"reason": "\ud800", "phase": "\x1b[2J", "round": 10**300, "sender": -(10**300)}
+            return {"alarms": [*super().receive(**fields)["alarms"], {**odd, "about": "\n"}]}
+
+    return Unreadable
+
+
+WRONG = (
+    random_answers, less_and_less, stateful, crashing, slow, unpredictable_greeting, unreadable,
+)  # fmt: skip
+
+
+@pytest.mark.checks("CF-14", "CF-15")
+@pytest.mark.parametrize("wrong", WRONG)
+def test_no_confirmed_finding_is_lost_however_an_agent_behaves(wrong, made, monkeypatch) -> None:
+    monkeypatch.setattr(generate, "SHRINKING", 0.5)
+    session = Noted(ObjectPeer(wrong(made())))
+    report = judge(session, lambda one: generate.hunt(one, 60, 2))
+    assert session.findings
+    assert report.status is Status.DIVERGES, report.reason
+    assert report.finding is not None
+    if session.findings[0].kind is not Kind.NOT_REPEATED:
+        assert report.finding.clause == session.findings[0].clause
+
+
+@pytest.mark.checks("CF-14", "CF-15")
+@pytest.mark.parametrize(
+    "error", [FlakyFailure("?", [ValueError()]), Unsatisfiable("?"), ValueError("?")]
+)
+def test_no_confirmed_finding_is_lost_whatever_hypothesis_raises(error, made, monkeypatch) -> None:
+    monkeypatch.setattr(generate, "SHRINKING", 0.3)
+
+    def failing(strategy, condition, **options):
+        with contextlib.suppress(BaseException):
+            find(strategy, condition, **options)
+        raise error
+
+    monkeypatch.setattr(generate, "find", failing)
+    session = Session(ObjectPeer(made(fault_named("gradient-added"))))
+    finding = judge(session, lambda one: generate.hunt(one, 30, 5)).finding
+    assert finding is not None
+    assert finding.clause == "AR-5"
+
+    def failing_at_once(*_arguments, **_options):
+        raise error
+
+    monkeypatch.setattr(generate, "find", failing_at_once)
+    report = judge(Session(ObjectPeer(made())), lambda one: generate.hunt(one, 30, 5))
+    assert report.status is Status.CANNOT_TELL
+
+
+@pytest.mark.checks("CF-14", "CF-15")
+def test_no_confirmed_finding_is_lost_where_cases_change_while_shrinking(
+    cases, played, made, monkeypatch
+) -> None:
+    """Hypothesis draws the same and gets another case, which is right: a flaky failure to it."""
+    drawn = itertools.count()
+    some = st.integers(0, 10**6).map(lambda _: cases[0 if next(drawn) < 1 else 1 + next(drawn) % 3])
+    monkeypatch.setattr(generate, "cases", lambda: some)
+    session = Noted(ObjectPeer(first_case_only(made())), played=played)
+    report = judge(session, lambda one: generate.hunt(one, 30, 5))
+    assert session.findings
+    assert report.finding is not None
+    assert report.finding.clause == "AR-4"
+
+
+def first_case_only(plain):
+    class Wrong(plain):
+        """Wrong where it is agent 1, as in the first case."""
+
+        def mix(self, **fields):
+            return {**super().mix(**fields), **({"Y": [0, 0]} if self.me == 1 else {})}
+
+    return Wrong
+
+
+@pytest.mark.checks("CF-14", "CF-15")
+def test_no_confirmed_finding_is_lost_where_the_kit_fails_while_shrinking(made) -> None:
+    found = []
+
+    def broken(case: Case):
+        if len(found) > 2:
+            raise ZeroDivisionError
+        return script_of(case)
+
+    class Counted(Session):
+        def drive(self, case):
+            finding = super().drive(case)
+            found.extend([finding] if finding else [])
+            return finding
+
+    session = Counted(ObjectPeer(made(fault_named("gradient-added"))), played=broken)
+    report = judge(session, lambda one: generate.hunt(one, 30, 5))
+    assert report.status is Status.DIVERGES, report
+    assert report.finding is not None
+    assert report.finding.clause == "AR-5"

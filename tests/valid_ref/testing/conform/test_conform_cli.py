@@ -86,3 +86,36 @@ main()
     needed = run("--example")
     assert needed.returncode == 2
     assert "valid-ref[testing]" in needed.stderr
+
+
+@pytest.mark.checks("CF-19")
+def test_what_an_agent_wrote_to_its_standard_error_is_shown(tmp_path) -> None:
+    source = AGENT.read_text().replace(
+        "request = json.loads(line)",
+        "request = json.loads(line)\n"
+        "        print('asked to', request['op'], '\\x1b[2J', file=sys.stderr)",
+    )
+    wrong = source.replace("y - self.A[t - 1] * g", "y + self.A[t - 1] * g")
+    assert source.count("file=sys.stderr") == 1 < len(wrong)
+    agent, file = tmp_path / "agent.py", tmp_path / "case.json"
+    agent.write_text(wrong)
+    rest = ["--examples", 0, "--save", file, "--", sys.executable, agent]
+    quiet = invoke(*rest)
+    assert quiet.exit_code == 1
+    last = ["hello", "start", "mix", "send"]
+    shown = "".join(f"    asked to {name} \\x1b[2J\n" for name in last)
+    assert quiet.output.endswith(f"stderr, the last lines:\n{shown}")
+    assert not quiet.stderr
+    live = invoke("--show-stderr", *rest)
+    assert live.stderr.startswith("asked to hello \\x1b[2J\n")
+    report = json.loads(invoke("--json", *rest).output)
+    assert report["finding"]["stderr"].splitlines() == [f"asked to {n} \\x1b[2J" for n in last]
+
+
+def test_odd_words_of_an_agent_reach_the_terminal_written_out(tmp_path) -> None:
+    source = AGENT.read_text().replace('"reason": reason,', '"reason": reason + "\\ud800\\x1b[2J",')
+    agent = tmp_path / "agent.py"
+    agent.write_text(source)
+    done = invoke("--examples", 0, "--save", tmp_path / "c.json", "--", sys.executable, agent)
+    assert done.exit_code == 1
+    assert r"\ud800\x1b[2J" in done.output

@@ -1,6 +1,11 @@
 """Everything that can go wrong with a process is a finding of its own; the kit's faults are not."""
 
+import os
+import signal
+import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -8,7 +13,13 @@ from valid_ref.oracle.check import Status
 from valid_ref.testing.conform import peer as peers
 from valid_ref.testing.conform.errors import AgentFault, ConformError, Kind
 from valid_ref.testing.conform.faults import AGENT
-from valid_ref.testing.conform.process import ProcessPeer
+from valid_ref.testing.conform.process import (
+    KEPT,
+    LAST_LINES,
+    EndedBySignal,
+    ProcessPeer,
+    ending_on_signals,
+)
 from valid_ref.testing.conform.session import Session, first_finding, judge
 
 HELLO = (
@@ -175,3 +186,221 @@ def test_a_command_that_cannot_be_started_is_refused(cases, played, tmp_path) ->
     session = Session(ProcessPeer([str(tmp_path / "nothing")]), played=played)
     with pytest.raises(ConformError, match="cannot start"):
         judge(session, lambda one: first_finding(one, cases))
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended; it may not have been waited for."""
+    for _try in range(200):
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except OSError:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+CHILD = """
+import os, subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"],
+                         start_new_session={away}, stdin=subprocess.DEVNULL, env={env},
+                         stdout=subprocess.DEVNULL, stderr={stderr})
+with open({file!r}, "w") as out:
+    out.write(f"{{os.getpid()}} {{child.pid}}")
+sys.stdin.readline()
+"""
+"""An agent that starts another process and says which; then it waits for a request."""
+
+ENDS = {
+    "at the end of its input": "print('{}', flush=True); sys.stdin.read()",
+    "deaf": "print('{}', flush=True); time.sleep(300)",
+    "crash": "sys.exit(3)",
+    "killed": "os.kill(os.getpid(), 9)",
+    "time-out": "time.sleep(300)",
+    "closed": "os.close(1); sys.stdin.read()",
+}
+needs_proc = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="there is no /proc")
+
+
+@needs_proc
+@pytest.mark.checks("CF-18")
+@pytest.mark.parametrize("away", [False, True])
+@pytest.mark.parametrize("end", ENDS)
+def test_no_child_of_an_agent_outlives_it(end: str, away: bool, tmp_path) -> None:
+    """One in its process group without its environment, and one in a session of its own."""
+    file = tmp_path / "pids"
+    kinds = {True: {"env": "None", "stderr": "None"}, False: {"env": "{}", "stderr": "-3"}}
+    program = CHILD.format(away=away, file=str(file), **kinds[away]) + ENDS[end]
+    peer = ProcessPeer([sys.executable, "-c", program], timeout=2.0)
+    try:
+        peer.ask({"op": "hello"})
+    except AgentFault:
+        assert end not in {"at the end of its input", "deaf"}
+    agent, child = map(int, file.read_text().split())
+    assert not gone_now(child)
+    peer.close()
+    peer.close()
+    assert gone(agent)
+    assert gone(child)
+
+
+def gone_now(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+@needs_proc
+@pytest.mark.checks("CF-18")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_ends_the_kit_and_all_processes_of_the_agent(number: int, tmp_path) -> None:
+    file = tmp_path / "pids"
+    names = {"away": True, "file": str(file), "env": "None", "stderr": "None"}
+    program = CHILD.format(**names) + ENDS["time-out"]
+    kit = "import sys; from valid_ref.cli import main; sys.argv[0] = 'valid-ref'; main()"
+    command = [sys.executable, "-c", kit, "conform", "--timeout", "200", "--examples", "0", "--"]
+    with subprocess.Popen(
+        [*command, sys.executable, "-c", program], cwd=tmp_path, stderr=subprocess.PIPE
+    ) as running:
+        deadline = time.monotonic() + 60
+        while not (file.exists() and file.read_text()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        agent, child = map(int, file.read_text().split())
+        running.send_signal(number)
+        _out, words = running.communicate(timeout=30)
+    assert running.returncode == 128 + number
+    assert b"Traceback" not in words
+    assert gone(agent)
+    assert gone(child)
+
+
+@ending_on_signals()
+def raise_twice() -> None:
+    """The second signal is ignored, as the agents are being ended."""
+    assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    try:
+        signal.raise_signal(signal.SIGTERM)
+    finally:
+        signal.raise_signal(signal.SIGTERM)
+
+
+@pytest.mark.checks("CF-18")
+def test_signal_handlers_are_put_back_and_what_is_ignored_stays_so() -> None:
+    before = signal.getsignal(signal.SIGTERM), signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with pytest.raises(EndedBySignal) as caught:
+            raise_twice()
+        assert caught.value.number == signal.SIGTERM
+        assert signal.getsignal(signal.SIGTERM) == before[0]
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before[1])
+
+
+@pytest.mark.checks("CF-19")
+def test_the_standard_error_neither_blocks_nor_grows_and_its_end_is_kept() -> None:
+    program = (
+        "import sys\nfor number in range(200000): print('line', number, file=sys.stderr)\n"
+        "sys.stdin.readline(); print('{}', flush=True); sys.stdin.read()"
+    )
+    heard = []
+    peer = ProcessPeer([sys.executable, "-c", program], 20.0, heard.append)
+    try:
+        assert peer.ask({"op": "hello"}) == {}
+        lines = peer.last_words().splitlines()
+        assert len(peer._errors) == KEPT
+    finally:
+        peer.close()
+    assert lines == [f"line {number}" for number in range(200000 - LAST_LINES, 200000)]
+    assert "".join(heard) == "".join(f"line {number}\n" for number in range(200000))
+
+
+@pytest.mark.checks("CF-13", "CF-19")
+def test_an_agent_that_only_ever_complains_runs_out_of_time() -> None:
+    fault = refused("import os\nwhile True: os.write(2, b'no ' * 1000)", timeout=0.5)
+    assert fault.kind is Kind.TIMEOUT
+
+
+@pytest.mark.checks("CF-12", "CF-19")
+def test_control_characters_of_the_standard_error_are_written_out() -> None:
+    fault = refused("import sys; print('\\x1b[2J\\x07\\tx', file=sys.stderr); sys.exit(4)")
+    assert fault.found == r"it ended with status 4: \x1b[2J\x07" + "\tx"
+
+
+@pytest.mark.checks("CF-13", "CF-14")
+def test_a_divergence_is_told_although_a_time_out_did_not_happen_again(cases, played, made) -> None:
+    """Late once, then wrong: the other cases are still driven."""
+    asked = []
+
+    class Late(peers.ObjectPeer):
+        def ask(self, request):
+            asked.append(request)
+            if len(asked) == 20:
+                raise AgentFault(Kind.TIMEOUT, "CF-13", "reply", "an answer in time", "nothing")
+            return super().ask(request)
+
+    wrong = made(a=("return quotient + (twice > 0 or", "return quotient + (twice >= 0 or"))
+    report = judge(Session(Late(wrong), played=played), lambda one: first_finding(one, cases[1:]))
+    assert report.status is Status.DIVERGES
+    assert report.finding is not None
+    assert report.finding.clause == "AR-5"
+    asked.clear()
+    report = judge(Session(Late(made()), played=played), lambda one: first_finding(one, cases[:5]))
+    assert report.status is Status.CANNOT_TELL
+    assert report.cases == 6
+
+
+@pytest.mark.checks("CF-14")
+def test_the_search_ends_after_several_time_outs_that_did_not_happen_again(
+    cases, played, made
+) -> None:
+    class OftenLate(peers.ObjectPeer):
+        asked = 0
+
+        def ask(self, request):
+            type(self).asked += 1
+            if self.asked % 200 == 0:
+                raise AgentFault(Kind.TIMEOUT, "CF-13", "reply", "an answer in time", "nothing")
+            return super().ask(request)
+
+    session = Session(OftenLate(made()), played=played)
+    report = judge(session, lambda one: first_finding(one, cases))
+    assert report.status is Status.CANNOT_TELL
+    assert report.reason.count("did not happen again") == 3
+    assert report.cases < 40
+
+
+@pytest.mark.checks("CF-14")
+@pytest.mark.parametrize("second", ["late", "other protocol", "another clause"])
+def test_a_wrong_answer_is_told_whatever_the_next_process_does(
+    second: str, cases, played, made
+) -> None:
+    processes = []
+
+    class Changing(made()):
+        def hello(self, protocol):
+            processes.append(second)
+            reply = super().hello(protocol)
+            other = second == "other protocol" and len(processes) == 2
+            return {**reply, "protocol": "valid-ref/conformance/2"} if other else reply
+
+        def mix(self, **fields):
+            if second == "another clause" and len(processes) == 2:
+                raise ValueError
+            return {**super().mix(**fields), "Y": [1, 2]}
+
+    class Late(peers.ObjectPeer):
+        def ask(self, request):
+            if second == "late" and len(processes) == 2:
+                processes.append("late")
+                raise AgentFault(Kind.TIMEOUT, "CF-13", "reply", "an answer in time", "nothing")
+            return super().ask(request)
+
+    report = judge(
+        Session(Late(Changing), played=played), lambda one: first_finding(one, cases[:1])
+    )
+    assert report.status is Status.DIVERGES
+    assert report.finding is not None
+    assert report.finding.clause == ("AR-4" if second == "late" else "MO-5")

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from valid_ref.testing.conform import wire
 from valid_ref.testing.conform.agent import Agent
 from valid_ref.testing.conform.drive import drive
 from valid_ref.testing.conform.errors import Kind
@@ -84,8 +85,8 @@ def test_every_change_of_an_answer_is_found(cases, played, index, when, steps, i
     assert finding.divergence.difference.expected != finding.divergence.difference.found
 
 
-@pytest.mark.checks("CF-9")
-def test_the_order_of_alarms_counts_between_replies_only(cases, played, made) -> None:
+@pytest.mark.checks("CF-9", "CF-10", "MO-12")
+def test_alarms_have_one_order_in_replies_and_at_the_end(cases, played, made) -> None:
     case = next(case for case in cases if case.name == "another model to one neighbour")
 
     class Reversed(made()):
@@ -97,10 +98,70 @@ def test_the_order_of_alarms_counts_between_replies_only(cases, played, made) ->
             reply = super().end()
             return {**reply, "alarms": reply["alarms"][::-1]}
 
-    assert drive(played(case), greeted(ObjectPeer(Reversed))) is None
+    finding = drive(played(case), greeted(ObjectPeer(Reversed)))
+    assert finding is not None
+    assert (finding.clause, finding.divergence.difference.what) == ("MO-12", "order of alarms")
     finding = drive(played(case), greeted(ObjectPeer(EndReversed)))
     assert finding is not None
     assert finding.clause == "MO-7"
+
+
+@pytest.mark.checks("CF-11")
+@pytest.mark.parametrize(
+    ("phase", "source", "value", "clause"),
+    [
+        ("LocalValidate.keys", 1, 5.0, "LV-4"),
+        ("LocalValidate.hashes", 1, [1.5], "LV-6"),
+        ("GlobalValidate", 1, [2.0, 1, 1], "GV-2"),
+        ("GlobalValidate", 0, [0.5, 1, 1], "VB-5"),
+        ("GlobalValidate", 1, ["x", 1, 1], "CF-7"),
+    ],
+)
+def test_a_float_is_blamed_on_the_clause_that_wants_an_integer(
+    cases, played, phase, source, value, clause
+) -> None:
+    script = played(cases[0])
+
+    class Floating(Agent):
+        def send(self, **fields):
+            if self.place(fields["round"]) != (phase, 1):
+                return super().send(**fields)
+            slot = -1 if phase == "LocalValidate.keys" else 0
+            return {"message": {"kind": "entries", "entries": [[source, slot, value]]}}
+
+    finding = drive(script, greeted(ObjectPeer(Floating)))
+    assert finding is not None
+    assert (finding.kind, finding.clause) == (Kind.WRONG_FORM, clause)
+
+
+@pytest.mark.checks("CF-11")
+@pytest.mark.parametrize(
+    ("number", "clause"),
+    [(10**400, "CF-5"), (-(10**400), "CF-5"), (2**1024 - 1, "CF-5"), (1, "AR-4")],
+)
+def test_a_point_that_no_float_holds_is_a_finding(cases, played, number, clause) -> None:
+    class Far(Agent):
+        def mix(self, **fields):
+            return {**super().mix(**fields), "point": [number, number]}
+
+    finding = drive(played(cases[0]), greeted(ObjectPeer(Far)))
+    assert finding is not None
+    assert finding.clause == clause
+
+
+@pytest.mark.checks("VB-9")
+def test_the_example_takes_no_mapping_in_which_a_public_tag_stands_twice(cases, played) -> None:
+    script, agent = played(cases[0]), Agent()
+    agent.start(wire.parameters_as_json(script.parameters), script.agent, script.key)
+    agent.begin_broadcast({(0, -1), (1, -1)}, {})
+    for entries, found in (
+        ([[0, -1, 3], [0, -1, 3]], "MALFORMED_MESSAGE"),
+        ([[9, -1, 3], [9, -1, 3]], "UNKNOWN_TAG"),
+        ([[0, -1, None], [0, -1, 3]], "MALFORMED_MESSAGE"),
+    ):
+        agent.alarms = []
+        agent.entries("LocalValidate.keys", 1, 0, {"kind": "entries", "entries": entries})
+        assert [alarm["reason"] for alarm in agent.alarms] == [found]
 
 
 @pytest.mark.checks("CF-8")

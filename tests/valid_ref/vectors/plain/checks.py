@@ -6,7 +6,18 @@ Standard library only.
 from fractions import Fraction
 from math import ceil, isqrt
 
-from units import adjacency, demand, four, ints, square, texts
+from units import (
+    adjacency,
+    demand,
+    field,
+    four,
+    graph,
+    ints,
+    length,
+    range_rule,
+    square,
+    texts,
+)
 
 OTHER = "something else"
 CLAUSES = {
@@ -157,20 +168,48 @@ def estimates(parameters, agent, estimates, own):
 
 
 def weights(rounds, gamma, bits):
-    demand(0 <= Fraction(gamma) <= 1, "GV-1")
+    demand(0 <= Fraction(gamma) <= 1 and 0 <= bits <= 60, "GV-1")
     powers = (2**bits * Fraction(gamma) ** (rounds - t) for t in range(1, rounds + 1))
     return {"weights": texts(round(power) for power in powers)}
 
 
 def thresholds(weights, agents, fraction_bits, eps_opt, delta_plus_eps_het):
     one, two, unit = Fraction(eps_opt), Fraction(delta_plus_eps_het), sum(ints(weights))
+    demand(min(ints(weights)) >= 0 and unit > 0, "GV-1")
     demand(one > 0 and two > 0, "GV-7")
     unit *= 2**fraction_bits
     found = ceil(agents * unit * one), ceil(agents * unit**2 * two)
     return {"optimality": str(found[0]), "heterogeneity": str(found[1])}
 
 
+def parameters(parameters):
+    """All clauses about public parameters; each demand stands for one of them."""
+    public = parameters
+    a, A, x0 = (ints(public[name]) for name in ("mixing", "gradient", "start_model"))
+    d, T, p = public["dimension"], len(a), int(public["prime"])
+    X, G = int(public["model_limit"]), int(public["gradient_limit"])
+    near = graph(public["agents"], public["edges"])["neighbours"]
+    demand(0 <= public["fraction_bits"] <= 60 and 0 <= public["step_bits"] <= 60, "AR-1")
+    demand(a and len(a) == len(A) and all(1 <= step < 2**62 for step in a + A), "AR-2")
+    field(p)
+    demand(d >= 1 and max(map(len, near)) <= public["max_degree"], "AR-10")
+    range_rule(public["step_bits"], a, public["max_degree"], p, X, G)
+    demand(len(x0) == d, "LM-1")
+    demand(all(abs(entry) < X for entry in x0), "AR-10")
+    length(p, d * T)
+    for squares in (public["bounds"] or {}).values():
+        demand(len(squares) == T and min(ints(squares)) >= 0, "LV-2")
+    sums = []
+    for weighting in public["weightings"]:
+        weights = ints(weighting["weights"])
+        demand(len(weights) == T and min(weights) >= 0 and any(weights), "GV-1")
+        demand(min(int(weighting["optimality"]), int(weighting["heterogeneity"])) > 0, "GV-7")
+        sums.append(sum(weights))
+    return {"rounds": T + 4 * public["agents"] - 1, "weight_sums": texts(sums)}
+
+
 CHECKS = {
+    "parameters": parameters,
     "key-form": lambda prime, value: {"well_formed": residues(0, int(prime))(candidate(value))},
     "report-form": lambda prime, agents, value: {
         "well_formed": residues(4 * agents, int(prime))(candidate(value))

@@ -31,11 +31,12 @@ def message_of(phase, spoken, tables):
     if spoken["kind"] == "flag":
         return spoken["value"]
     table = tables.get("estimates" if phase == "GlobalValidate" else "reports", [])
-    found = {(source, -1): int(key) for source, key in spoken["keys"]}
-    found |= {(source, slot): ints(table[row]) for source, slot, row in spoken["rows"]}
-    found |= {tuple(pair): None for pair in spoken["nulls"]}
-    found |= {tuple(pair): OTHER for pair in spoken["malformed"]}
-    return found | ({UNKNOWN: 1} if spoken["unknown_tags"] else {})
+    found = [((source, -1), int(key)) for source, key in spoken["keys"]]
+    found += [((source, slot), ints(table[row])) for source, slot, row in spoken["rows"]]
+    found += [(tuple(pair), None) for pair in spoken["nulls"]]
+    found += [(tuple(pair), OTHER) for pair in spoken["malformed"]]
+    found += [(UNKNOWN, 1)] if spoken["unknown_tags"] else []
+    return dict(found) if len(dict(found)) == len(found) else OTHER  # VB-9: a tag stands once
 
 
 class Network:

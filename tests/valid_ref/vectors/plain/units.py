@@ -50,6 +50,7 @@ def component(neighbours, allowed):
 def graph(agents, edges):
     demand(agents >= 2, "MO-2")
     demand(all(0 <= min(e) < max(e) < agents for e in edges), "MO-2")
+    demand(len({frozenset(e) for e in edges}) == len(edges), "MO-2")
     found = adjacency(agents, edges)
     demand(len(component(found, set(range(agents)))) == agents, "MO-2")
     return {"neighbours": found}
@@ -63,8 +64,9 @@ def assumptions(agents, edges, byzantine):
 
 
 def step_size(step_bits, size):
+    demand(0 <= step_bits <= 60, "AR-1")
     step = nearest(Fraction(size) * 2**step_bits)
-    demand(step >= 1, "AR-2")
+    demand(1 <= step < 2**62, "AR-2")
     return {"step": str(step)}
 
 
@@ -83,12 +85,13 @@ def limits(step_bits, mixing, max_degree, prime):
 def range_rule(step_bits, mixing, max_degree, prime, model_limit, gradient_limit):
     X, G = int(model_limit), int(gradient_limit)
     largest = X * growth(step_bits, mixing, max_degree) + G
-    demand(min(X, G) >= 1 and largest < min(2**62, int(prime)), "AR-10")
+    demand(min(X, G, max_degree) >= 1 and largest < min(2**62, int(prime)), "AR-10")
     return {"largest_intermediate": str(largest)}
 
 
 def to_lattice(fraction_bits, values):
     found = [struct.unpack(">d", bytes.fromhex(value))[0] for value in values]
+    demand(0 <= fraction_bits <= 60, "AR-1")
     demand(all(isfinite(value) for value in found), "AR-3")
     entries = [nearest(Fraction(value) * 2**fraction_bits) for value in found]
     demand(all(abs(entry) < 2**62 for entry in entries), "AR-3")
@@ -149,8 +152,9 @@ def is_prime(n):
 
 def field(prime):
     p = int(prime)
-    root = next((q for e in range(2, 64) for q in (round(p ** (1 / e)),) if q > 1 and q**e == p), 0)
-    demand(not is_prime(root), "HA-2")
+    for e in range(2, p.bit_length()):
+        root = round(p ** (1 / e)) if p > 0 else 0
+        demand(root**e != p or not is_prime(root), "HA-2")
     demand(is_prime(p), "HA-1")
     return {"accepted": True}
 

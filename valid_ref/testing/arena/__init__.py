@@ -1,0 +1,1 @@
+"""The arena: a network whose agents are processes of any language, recorded and judged."""
