@@ -18,12 +18,6 @@ from valid_ref.errors import ValidRefError
 class ProofError(ValidRefError):
     """A proof that is not well made, or a name that no proof has."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, clause="")
-
-    def __str__(self) -> str:
-        return self.message
-
     def __reduce__(self) -> tuple[Any, ...]:
         """Let the error cross a process boundary."""
         return type(self), (self.message,)

@@ -6,7 +6,7 @@ import os
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -31,8 +31,7 @@ Arrays = dict[str, Any]
 class CheckpointError(BackendError):
     """A checkpoint that cannot be read, or that belongs to another run."""
 
-    def __init__(self, message: str, *, clause: str = "EX-11") -> None:
-        super().__init__(message, clause=clause)
+    default_clause: ClassVar[str] = "EX-11"
 
 
 def save(path: Path, state: State) -> None:

@@ -5,7 +5,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import attrs
 import torch
@@ -26,8 +26,7 @@ FoundT = TypeVar("FoundT")
 class TeamError(BackendError):
     """A group of processes that cannot go on together."""
 
-    def __init__(self, message: str, *, clause: str = "EX-18") -> None:
-        super().__init__(message, clause=clause)
+    default_clause: ClassVar[str] = "EX-18"
 
 
 class RefusedElsewhereError(TeamError):

@@ -7,7 +7,7 @@ import queue
 import signal
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -33,8 +33,7 @@ POLL_SECONDS = 0.5
 class WorkerError(BackendError):
     """A process that ended without saying why."""
 
-    def __init__(self, message: str, *, clause: str = "EX-14") -> None:
-        super().__init__(message, clause=clause)
+    default_clause: ClassVar[str] = "EX-14"
 
 
 def header(experiment: Experiment, dataset: Dataset, options: Options) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import attrs
 import torch
@@ -28,8 +29,7 @@ ALONE = Alone()
 class StoppedError(BackendError):
     """A run that was asked to stop, and has stopped where it can go on."""
 
-    def __init__(self, message: str, *, clause: str = "EX-14") -> None:
-        super().__init__(message, clause=clause)
+    default_clause: ClassVar[str] = "EX-14"
 
 
 @attrs.frozen

@@ -14,7 +14,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 
@@ -28,8 +28,7 @@ FORMAT = "valid-torch/results/1"
 class ResultsError(BackendError):
     """A directory that holds no results, or results of something else."""
 
-    def __init__(self, message: str, *, clause: str = "EX-14") -> None:
-        super().__init__(message, clause=clause)
+    default_clause: ClassVar[str] = "EX-14"
 
 
 @attrs.frozen

@@ -35,8 +35,8 @@ from torch_backend.results import (
 from torch_backend.runner_model import Apart
 from torch_backend.runner_rounds import Rounds
 from torch_backend.verdict import RECORDING, TRANSCRIPTS, verdict
+from valid_ref.document import unstructure
 from valid_ref.protocols.parameters import Weighting
-from valid_ref.scenario.document import unstructure
 
 
 @attrs.frozen(eq=False)

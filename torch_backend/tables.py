@@ -13,7 +13,7 @@ from torch_backend.config.build import calibration_setting
 from torch_backend.config.experiment import Experiment
 from torch_backend.results import Results
 from valid_ref.alarms import Alarm
-from valid_ref.scenario.document import structure
+from valid_ref.document import structure
 
 
 @attrs.frozen

@@ -15,7 +15,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 
 import attrs
 import numpy as np
@@ -40,8 +40,7 @@ WIDE = np.dtype("<i8")
 class TranscriptError(BackendError):
     """Files that hold no transcripts of this run, or fewer rounds than are asked for."""
 
-    def __init__(self, message: str, *, clause: str = "LM-5") -> None:
-        super().__init__(message, clause=clause)
+    default_clause: ClassVar[str] = "LM-5"
 
 
 @attrs.frozen

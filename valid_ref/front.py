@@ -9,12 +9,12 @@ import attrs
 import numpy as np
 
 from valid_ref.alarms import Raised
+from valid_ref.document import unstructure
 from valid_ref.execution import Execution, execute
 from valid_ref.guarantees.outcome import Judgement, judge
 from valid_ref.lattice import from_lattice
 from valid_ref.machine import DEEPEST, Message
 from valid_ref.scenario.build import Prepared, prepare
-from valid_ref.scenario.document import unstructure
 from valid_ref.scenario.scenario import Scenario, scenario_as_json
 
 

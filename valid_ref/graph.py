@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Container, Iterable, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import attrs
 import numpy as np
@@ -23,8 +23,7 @@ Neighbours = tuple[tuple[int, ...], ...]
 class GraphError(ValidRefError):
     """A graph, a family of graphs, or a set of agents that the model does not admit."""
 
-    def __init__(self, message: str, *, clause: str = "MO-2") -> None:
-        super().__init__(message, clause=clause)
+    default_clause: ClassVar[str] = "MO-2"
 
 
 class DisconnectedError(GraphError):

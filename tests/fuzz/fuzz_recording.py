@@ -22,7 +22,7 @@ MEMORY = 1 << 30
 SECONDS = 20
 """For one input."""
 
-with atheris.instrument_imports(include=["valid_ref.oracle", "valid_ref.scenario.document"]):
+with atheris.instrument_imports(include=["valid_ref.oracle", "valid_ref.document"]):
     from tests.fuzz.recordings import BASES, build, judged, write_bases
     from valid_ref.oracle.store import KNOWN
 

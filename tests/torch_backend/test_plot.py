@@ -14,8 +14,8 @@ from torch_backend.config.jobs import Job, jobs, label
 from torch_backend.config.load import load
 from torch_backend.plot import STYLE, detection_figure, plot, rounds_figure, sigma_figure
 from torch_backend.results import FORMAT, Results, ResultsError, Row
+from valid_ref.document import unstructure
 from valid_ref.protocols.parameters import exponential_weights
-from valid_ref.scenario.document import unstructure
 
 EXPERIMENT = load("demo", quick=True, changes=["seeds=[1, 2]", "rounds=40"])
 

@@ -21,8 +21,8 @@ from torch_backend.errors import ConfigError
 from torch_backend.models import Mlp, ModelPart
 from torch_backend.options import whole
 from torch_backend.rules import Plain, RulePart
+from valid_ref.document import unstructure
 from valid_ref.lattice import MERSENNE_61
-from valid_ref.scenario.document import unstructure
 from valid_ref.scenario.parts import Family, GraphPart, NoBounds
 from valid_ref.schedule import Precision
 

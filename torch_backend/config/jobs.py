@@ -8,7 +8,7 @@ from torch_backend.attacks import AttackPart
 from torch_backend.config.experiment import Experiment
 from torch_backend.config.parts import NoAttack
 from torch_backend.rules import Plain, RulePart
-from valid_ref.scenario.document import unstructure
+from valid_ref.document import unstructure
 
 Purpose = Literal["calibrate", "measure"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from torch_backend.config.experiment import Experiment
 from torch_backend.errors import ConfigError
-from valid_ref.scenario.document import DocumentError, schema, structure
+from valid_ref.document import DocumentError, schema, structure
 
 QUICK = "quick"
 """The table of a document that --quick lays over the rest."""

@@ -14,12 +14,6 @@ from valid_ref.trace import find_root
 class ProofsMissingError(ValidRefError):
     """The proofs, or what they compute with, are not installed."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, clause="")
-
-    def __str__(self) -> str:
-        return self.message
-
 
 def _proofs(module: str) -> Any:
     """A module of proofs_check, which the reference itself never imports."""

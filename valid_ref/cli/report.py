@@ -30,12 +30,6 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")]
 class OutputError(ValidRefError):
     """A file that cannot be written."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, clause="")
-
-    def __str__(self) -> str:
-        return self.message
-
 
 def report(
     source: Annotated[

@@ -2,6 +2,7 @@
 
 import enum
 from collections.abc import Callable, Mapping
+from typing import ClassVar
 
 import attrs
 
@@ -21,8 +22,7 @@ ObjectTo = Callable[[Alarm, None, object], None]
 class ExploreError(ValidRefError):
     """A setting, a state file or a script that the explorer cannot use."""
 
-    def __init__(self, message: str, *, clause: str = "VA-7") -> None:
-        super().__init__(message, clause=clause)
+    default_clause: ClassVar[str] = "VA-7"
 
 
 class Flood(enum.Enum):

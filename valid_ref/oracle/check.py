@@ -6,6 +6,7 @@ from typing import Any
 
 import attrs
 
+from valid_ref.document import unstructure
 from valid_ref.oracle.agent import AgentReplay
 from valid_ref.oracle.divergence import Divergence
 from valid_ref.oracle.outcome import Findings, evaluate
@@ -14,7 +15,6 @@ from valid_ref.oracle.relation import Confirmed
 from valid_ref.oracle.replay import replayed
 from valid_ref.oracle.store import release
 from valid_ref.protocols.measures import Replayed
-from valid_ref.scenario.document import unstructure
 
 
 class Status(enum.Enum):

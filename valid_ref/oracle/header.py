@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
+from valid_ref.document import schema, unstructure
 from valid_ref.errors import ValidRefError
 from valid_ref.graph import AgentGraph
 from valid_ref.hashing import PrimeField
@@ -18,7 +19,6 @@ from valid_ref.oracle.npy import Layout, limbs_for
 from valid_ref.protocols.learn import LearnModel
 from valid_ref.protocols.parameters import Bounds, CheckedKeys, ValidParameters, Weighting
 from valid_ref.reading import Reading
-from valid_ref.scenario.document import schema, unstructure
 from valid_ref.scenario.parts import LossPart
 from valid_ref.schedule import Precision, Schedule
 

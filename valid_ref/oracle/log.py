@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 import attrs
 
+from valid_ref.document import schema, unstructure
 from valid_ref.oracle.errors import RecordingError
-from valid_ref.scenario.document import schema, unstructure
 
 KEY = -1
 """In a tag (source, slot), the slot of the source's key."""

@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from valid_ref.document import DocumentError, read_json, structure
 from valid_ref.graph import AgentGraph
 from valid_ref.lattice import WORD_LIMIT, within
 from valid_ref.machine import Edge, Message, Round
@@ -30,7 +31,6 @@ from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.protocols.valid import Valid
-from valid_ref.scenario.document import DocumentError, read_json, structure
 
 GROWING = ("reports", "estimates", "deviations")
 

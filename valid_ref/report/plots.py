@@ -14,12 +14,6 @@ FORMATS = ("png", "svg", "pdf")
 class PlotError(ValidRefError):
     """A picture that cannot be drawn."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, clause="")
-
-    def __str__(self) -> str:
-        return self.message
-
 
 def require_matplotlib(path: Path) -> None:
     """Refuse early, before anything is run, what cannot be drawn in the end."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from valid_ref.scenario.document import unstructure
+from valid_ref.document import unstructure
 
 FORMAT = "valid-ref/view/1"
 

@@ -7,16 +7,16 @@ from typing import Any
 import attrs
 
 from valid_ref.adversary.catalogue import AttackPart
-from valid_ref.lattice import MERSENNE_61
-from valid_ref.protocols.parameters import CheckedKeys
-from valid_ref.reading import Reading
-from valid_ref.scenario.document import (
+from valid_ref.document import (
     DocumentError,
     read_json,
     schema,
     structure,
     unstructure,
 )
+from valid_ref.lattice import MERSENNE_61
+from valid_ref.protocols.parameters import CheckedKeys
+from valid_ref.reading import Reading
 from valid_ref.scenario.parts import (
     BoundsPart,
     Check,

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from valid_ref.scenario.document import structure
+from valid_ref.document import structure
 
 
 def parse_part(kind: Any, text: str, path: str) -> Any:

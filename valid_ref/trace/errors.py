@@ -13,12 +13,6 @@ if TYPE_CHECKING:
 class TraceError(ValidRefError):
     """The specification cannot be tied to the code; no clause rules the tool itself."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, clause="")
-
-    def __str__(self) -> str:
-        return self.message
-
 
 class LocatedError(TraceError):
     """An error at one line of one file; the file is named relative to the project root."""

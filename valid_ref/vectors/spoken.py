@@ -13,13 +13,13 @@ import attrs
 import numpy as np
 
 from valid_ref.alarms import Raised
+from valid_ref.document import unstructure
 from valid_ref.graph import AgentGraph
 from valid_ref.machine import Message, Round
 from valid_ref.oracle.messages import Codec, about_text
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.parameters import ValidParameters
-from valid_ref.scenario.document import unstructure
 from valid_ref.vectors.document import Json
 from valid_ref.vectors.numbers import rows, whole, wholes
 from valid_ref.vectors.schema import AGENT, SMALL, TEXT, fields, many, ref

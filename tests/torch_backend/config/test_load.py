@@ -20,7 +20,7 @@ from torch_backend.config.load import changed, experiment_schema, load, overlaid
 from torch_backend.config.parts import NoAttack
 from torch_backend.errors import ConfigError
 from torch_backend.rules import BridgeMedian, Plain, Ubar
-from valid_ref.scenario.document import structure
+from valid_ref.document import structure
 
 NAMES = sorted(presets())
 

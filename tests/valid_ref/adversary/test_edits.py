@@ -34,11 +34,11 @@ from valid_ref.adversary.values import (
     Text,
 )
 from valid_ref.alarms import Alarm
+from valid_ref.document import DocumentError, structure, unstructure
 from valid_ref.front import run
 from valid_ref.guarantees.local import undetected
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.scenario import Scenario, parts, scenario_from_json, scenario_text
-from valid_ref.scenario.document import DocumentError, structure, unstructure
 from valid_ref.schedule import Precision
 
 LEARN, KEYS, HASHES = "LearnModel", "LocalValidate.keys", "LocalValidate.hashes"

@@ -6,9 +6,9 @@ from typing import Any
 
 import attrs
 
+from valid_ref.document import read_json, schema, structure, unstructure
 from valid_ref.scenario import Scenario
 from valid_ref.scenario.build import build_graph
-from valid_ref.scenario.document import read_json, schema, structure, unstructure
 from valid_ref.testing.conform.errors import ConformError
 
 FORMAT = "valid-ref/conformance-case/1"

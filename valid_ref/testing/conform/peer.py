@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import attrs
 
-from valid_ref.scenario.document import DocumentError, read_json
+from valid_ref.document import DocumentError, read_json
 from valid_ref.testing.conform.errors import AgentFault, Kind
 
 LONGEST_LINE = 1 << 22

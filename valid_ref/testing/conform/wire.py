@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from valid_ref.document import unstructure
 from valid_ref.machine import Message
 from valid_ref.oracle.divergence import shown
 from valid_ref.oracle.header import header_of
@@ -20,7 +21,6 @@ from valid_ref.oracle.log import KEY, AlarmLine
 from valid_ref.oracle.messages import Malformed
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.parameters import ValidParameters
-from valid_ref.scenario.document import unstructure
 from valid_ref.testing.conform.errors import AgentFault, Kind
 
 PROTOCOL = "valid-ref/conformance/1"

@@ -16,11 +16,11 @@ from hypothesis.errors import FlakyFailure, Unsatisfiable
 
 from valid_ref.adversary.edits import Edits
 from valid_ref.alarms import Alarm
+from valid_ref.document import DocumentError
 from valid_ref.lattice import MERSENNE_61
 from valid_ref.oracle.check import Status
 from valid_ref.protocols.parameters import CheckedKeys
 from valid_ref.scenario.build import build_graph
-from valid_ref.scenario.document import DocumentError
 from valid_ref.testing.conform import generate
 from valid_ref.testing.conform.case import (
     Case,

@@ -11,6 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from valid_ref.adversary.benign import Benign
+from valid_ref.document import (
+    DocumentError,
+    schema,
+    structure,
+    structure_by_definition,
+    unstructure,
+)
 from valid_ref.scenario import (
     Scenario,
     load_scenario,
@@ -19,13 +26,6 @@ from valid_ref.scenario import (
     scenario_from_json,
     scenario_schema,
     scenario_text,
-)
-from valid_ref.scenario.document import (
-    DocumentError,
-    schema,
-    structure,
-    structure_by_definition,
-    unstructure,
 )
 from valid_ref.scenario.shorthand import parse_integers, parse_part
 
