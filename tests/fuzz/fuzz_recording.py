@@ -24,7 +24,7 @@ SECONDS = 20
 
 with atheris.instrument_imports(include=["valid_ref.oracle", "valid_ref.document"]):
     from tests.fuzz.recordings import BASES, build, judged, write_bases
-    from valid_ref.oracle.store import KNOWN
+    from valid_ref.oracle.files import KNOWN
 
 
 def seeds(target: Path) -> None:

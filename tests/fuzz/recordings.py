@@ -19,7 +19,7 @@ import pytest
 from tests import support
 from valid_ref.graph import AgentGraph
 from valid_ref.oracle import RecordingError, check, diff, open_recording, pack, write_recording
-from valid_ref.oracle.store import KNOWN
+from valid_ref.oracle.files import KNOWN
 from valid_ref.protocols.parameters import Bounds
 
 PAIR = AgentGraph.from_edges(2, [(0, 1)])

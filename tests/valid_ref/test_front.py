@@ -1,5 +1,6 @@
 """The front door: honest runs never alarm, outcomes, determinism across processes."""
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from valid_ref.adversary.benign import Benign, benign_target
 from valid_ref.front import run
 from valid_ref.guarantees.outcome import Outcome, Truth, final_models
 from valid_ref.losses import Noise
+from valid_ref.oracle import recording_digest
 from valid_ref.scenario import Scenario, parts, prepare, scenario_text
 from valid_ref.schedule import Precision
 
@@ -162,8 +164,10 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from valid_ref.front import run
+from valid_ref.oracle import recording_digest
+from valid_ref.oracle import record_run
 from valid_ref.scenario import load_scenario
-sys.stdout.buffer.write(run(load_scenario(Path(sys.argv[1]))).record())
+record_run(run(load_scenario(Path(sys.argv[1]))), Path(sys.argv[2]))
 """
 
 
@@ -183,14 +187,15 @@ def test_two_processes_give_identical_bytes(tmp_path) -> None:
             "OPENBLAS_NUM_THREADS": threads,
             "OMP_NUM_THREADS": threads,
         }
-        done = subprocess.run(
-            [sys.executable, "-c", PROGRAM, str(path)],
-            env=environment, capture_output=True, check=True,
-        )  # fmt: skip
-        records.append(done.stdout)
-    assert records[0] == records[1] == run(scenario).record()
+        recording = tmp_path / f"{hash_seed}.zip"
+        command = [sys.executable, "-c", PROGRAM, str(path), str(recording)]
+        subprocess.run(command, env=environment, capture_output=True, check=True)
+        records.append(recording.read_bytes())
+    assert records[0] == records[1]
+    assert hashlib.sha256(records[0]).hexdigest() == recording_digest(run(scenario))
     assert len(records[0]) > 10_000
-    assert run(attrs.evolve(scenario, seed=8)).digest() != run(scenario).digest()
+    other = attrs.evolve(scenario, seed=8)
+    assert recording_digest(run(other)) != recording_digest(run(scenario))
 
 
 def test_json_has_what_machines_need() -> None:

@@ -16,6 +16,7 @@ from valid_ref.explore.script import Script, replay_script
 from valid_ref.explore.story import tell
 from valid_ref.front import Run
 from valid_ref.front import run as run_scenario
+from valid_ref.oracle import recording_digest
 from valid_ref.report import view_of, watch_run
 from valid_ref.report.plots import draw, require_matplotlib
 from valid_ref.report.series import series_of
@@ -81,7 +82,7 @@ def run(
     with progress_of(chosen, hidden=as_json or quiet) as watch:
         finished = run_scenario(chosen, watch)
     if as_json:
-        typer.echo(json.dumps(finished.as_json()))
+        typer.echo(json.dumps(finished.as_json() | {"digest": recording_digest(finished)}))
     elif quiet:
         typer.echo(finished.outcome)
     else:

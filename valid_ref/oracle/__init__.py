@@ -1,15 +1,18 @@
 """The oracle: recordings of runs, and whether they are what the specification says."""
 
 from valid_ref.oracle.check import Status, Verdict, check
-from valid_ref.oracle.diff import Gap, diff
-from valid_ref.oracle.divergence import Difference, Divergence
-from valid_ref.oracle.errors import RecordingError
+from valid_ref.oracle.divergence import Difference, Divergence, Gap, diff
+from valid_ref.oracle.files import Limits, RecordingError
 from valid_ref.oracle.header import Header, header_of, header_schema
 from valid_ref.oracle.log import log_schema
 from valid_ref.oracle.read import Recording, open_recording
-from valid_ref.oracle.record import record_run
-from valid_ref.oracle.store import Limits
-from valid_ref.oracle.write import RecordingWriter, pack, write_recording
+from valid_ref.oracle.write import (
+    RecordingWriter,
+    pack,
+    record_run,
+    recording_digest,
+    write_recording,
+)
 
 __all__ = [
     "Difference",
@@ -30,5 +33,6 @@ __all__ = [
     "open_recording",
     "pack",
     "record_run",
+    "recording_digest",
     "write_recording",
 ]

@@ -14,13 +14,13 @@ from valid_ref.errors import ValidRefError
 from valid_ref.graph import AgentGraph
 from valid_ref.hashing import PrimeField
 from valid_ref.lattice import MERSENNE_61, WORD_LIMIT, IntVector, LatticeParameters
-from valid_ref.oracle.errors import RecordingError
-from valid_ref.oracle.npy import Layout, limbs_for
+from valid_ref.oracle.files import Layout, RecordingError, limbs_for
 from valid_ref.protocols.learn import LearnModel
 from valid_ref.protocols.parameters import Bounds, CheckedKeys, ValidParameters, Weighting
 from valid_ref.reading import Reading
 from valid_ref.scenario.parts import LossPart
 from valid_ref.schedule import Precision, Schedule
+from valid_ref.wire import BoundsLine, WeightingLine, public_parameters
 
 FORMAT = "valid-ref/recording/1"
 LONGEST_START = 1 << 12
@@ -39,27 +39,6 @@ COUNTS = {
 }
 """The least and the most of every single number of a header."""
 COUNTS_OF_LOSSES = {"seed": (0, (1 << 64) - 1), "batch": (1, 1 << 40)}
-
-
-@attrs.frozen
-class BoundsLine:
-    """The squares of B_t and C_t, in lattice units, for t = 1..T."""
-
-    kind: ClassVar[str] = "bounds"
-    model_squared: tuple[int, ...]
-    gradient_squared: tuple[int, ...]
-
-
-@attrs.frozen
-class WeightingLine:
-    """The weights w_1..w_T, the W = total[0]/total[1] they are divided by, the thresholds."""
-
-    name: str
-    weights: tuple[int, ...]
-    total: tuple[int, int]
-    optimality: int
-    heterogeneity: int
-    origin: str = "configured"
 
 
 @attrs.frozen
@@ -159,37 +138,16 @@ def header_of(
 
     Implements: RE-2.
     """
-    lattice, schedule, bounds = parameters.lattice, parameters.lattice.schedule, parameters.bounds
+    public = attrs.asdict(public_parameters(parameters), recurse=False)
     return Header(
-        FORMAT,
-        producer,
-        parameters.graph.agents,
-        parameters.graph.edges,
-        lattice.dimension,
-        lattice.precision.fraction_bits,
-        lattice.precision.step_bits,
-        schedule.mixing,
-        schedule.gradient,
-        lattice.max_degree,
-        parameters.field.prime,
-        lattice.model_limit,
-        lattice.gradient_limit,
-        tuple(parameters.start_model.tolist()),
-        None if bounds is None else BoundsLine(bounds.model_squared, bounds.gradient_squared),
-        tuple(
-            WeightingLine(
-                w.name, w.weights, w.total.as_integer_ratio(), w.optimality, w.heterogeneity,
-                w.origin,
-            )
-            for w in parameters.weightings
-        ),
-        parameters.checked_keys,
-        parameters.reading.turned_off,
-        None if byzantine is None else tuple(sorted(byzantine)),
-        losses,
-        checksums,
-        tuple(sorted(flood_held)),
-    )  # fmt: skip
+        format=FORMAT,
+        producer=producer,
+        **public,
+        byzantine=None if byzantine is None else tuple(sorted(byzantine)),
+        losses=losses,
+        checksums=checksums,
+        flood_held=tuple(sorted(flood_held)),
+    )
 
 
 def check_counts(document: Any, most_agents: int) -> None:
@@ -300,8 +258,8 @@ def parameters_of(
             Precision(header.fraction_bits, header.step_bits), header.mixing, header.gradient
         )
         parameters = ValidParameters(
-            AgentGraph.from_edges(header.agents, header.edges),
-            LatticeParameters(
+            graph=AgentGraph.from_edges(header.agents, header.edges),
+            lattice=LatticeParameters(
                 header.dimension,
                 schedule,
                 header.max_degree,
@@ -310,12 +268,12 @@ def parameters_of(
                 gradient_limit=header.gradient_limit,
                 enforce_field_range=reading.P20,
             ),
-            np.asarray(start, dtype=np.int64),
-            PrimeField(header.prime),
-            _bounds(header.bounds),
-            tuple(_weighting(line) for line in header.weightings),
-            header.keys_checked,
-            reading,
+            start_model=np.asarray(start, dtype=np.int64),
+            field=PrimeField(header.prime),
+            bounds=_bounds(header.bounds),
+            weightings=tuple(_weighting(line) for line in header.weightings),
+            checked_keys=header.keys_checked,
+            reading=reading,
         )
         LearnModel(parameters.graph, parameters.lattice, parameters.start_model, reading)
     except ValidRefError as error:
@@ -328,9 +286,13 @@ def _bounds(line: BoundsLine | None) -> Bounds | None:
 
 
 def _weighting(line: WeightingLine) -> Weighting:
-    total = Fraction(*line.total)
     return Weighting(
-        line.name, line.weights, total, line.optimality, line.heterogeneity, line.origin
+        name=line.name,
+        weights=line.weights,
+        total=Fraction(*line.total),
+        optimality=line.optimality,
+        heterogeneity=line.heterogeneity,
+        origin=line.origin,
     )
 
 

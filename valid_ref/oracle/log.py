@@ -6,61 +6,15 @@ from typing import Any, ClassVar
 import attrs
 
 from valid_ref.document import schema, unstructure
-from valid_ref.oracle.errors import RecordingError
-
-KEY = -1
-"""In a tag (source, slot), the slot of the source's key."""
-
-
-@attrs.frozen
-class InArrays:
-    """A learning message that stands in `models.npy` and `gradients.npy`."""
-
-    kind: ClassVar[str] = "array"
-
-
-@attrs.frozen
-class LearningRow:
-    """A learning message on a single edge: a row of `deviations.npy`."""
-
-    kind: ClassVar[str] = "learning"
-    row: int
-
-
-@attrs.frozen
-class AlarmState:
-    """What the agreement exchanges."""
-
-    kind: ClassVar[str] = "flag"
-    value: bool
-
-
-@attrs.frozen
-class BroadcastEntries:
-    """A broadcast message.
-
-    `keys` has (source, key), `rows` (source, slot, row of reports.npy or estimates.npy), `nulls`
-    and `malformed` the tags (source, slot) whose value is null or of no admitted form;
-    `unknown_tags` says whether there were entries with tags that do not exist.
-    """
-
-    kind: ClassVar[str] = "entries"
-    keys: tuple[tuple[int, int], ...] = ()
-    rows: tuple[tuple[int, int, int], ...] = ()
-    nulls: tuple[tuple[int, int], ...] = ()
-    malformed: tuple[tuple[int, int], ...] = ()
-    unknown_tags: bool = False
-
-
-@attrs.frozen
-class Other:
-    """Anything else: no phase accepts it. The text is for people."""
-
-    kind: ClassVar[str] = "other"
-    text: str = ""
-
-
-Spoken = InArrays | LearningRow | AlarmState | BroadcastEntries | Other | None
+from valid_ref.oracle.files import RecordingError
+from valid_ref.wire import (
+    AlarmLine,
+    AlarmState,
+    BroadcastEntries,
+    InArrays,
+    LearningRow,
+    Other,
+)
 
 
 @attrs.frozen
@@ -95,17 +49,6 @@ class RoundLine:
     deviations: tuple[EdgeLine, ...]
     rows: Rows
     sha256: str = ""
-
-
-@attrs.frozen
-class AlarmLine:
-    """One alarm: reason, phase, round, sender, and what it is about as text."""
-
-    reason: str
-    phase: str
-    round: int
-    sender: int | None = None
-    about: str | None = None
 
 
 @attrs.frozen

@@ -10,27 +10,117 @@ import numpy as np
 
 from valid_ref.document import DocumentError, read_json, structure
 from valid_ref.graph import AgentGraph
+from valid_ref.kernels import WideIntegers
 from valid_ref.lattice import WORD_LIMIT, within
 from valid_ref.machine import Edge, Message, Round
-from valid_ref.oracle.errors import RecordingError
+from valid_ref.oracle.files import START, Limits, Member, RecordingError, members
 from valid_ref.oracle.header import Header, check_counts, layouts, parameters_of, start_layout
-from valid_ref.oracle.log import (
-    AgentLine,
-    EndLine,
-    InArrays,
-    Line,
-    RoundLine,
-    Spoken,
-    check_line,
-    line_text,
-)
-from valid_ref.oracle.messages import Codec
-from valid_ref.oracle.rows import Array, One, RowReader, itself
-from valid_ref.oracle.store import START, Limits, Member, members
+from valid_ref.oracle.log import AgentLine, EndLine, Line, RoundLine, check_line, line_text
+from valid_ref.protocols.global_validate import SomeEstimate
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.learn import LearningMessage
+from valid_ref.protocols.local_validate import is_report
+from valid_ref.protocols.measures import ESTIMATES, REPORTS, is_wide_estimate, most_numbers
 from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.protocols.valid import Valid
+from valid_ref.wire import Codec, InArrays, Spoken, WireError
+
+Array = np.ndarray[Any, Any]
+One = Callable[[str, SomeEstimate], SomeEstimate]
+"""Gives one object for all values of a form that are equal."""
+
+FORMS = {REPORTS: is_report, ESTIMATES: is_wide_estimate}
+
+
+def itself(_form: str, value: SomeEstimate) -> SomeEstimate:
+    """Every value is its own object."""
+    return value
+
+
+class RowReader:
+    """Reads rows of `reports`, `estimates` and `deviations`.
+
+    Rows of a table with the same numbers are one object, so that equal values compare at once. No
+    more numbers are remembered than an honest run has twice over; what is forgotten is read again.
+
+    Implements: RE-4, RE-7, RE-15.
+    """
+
+    def __init__(
+        self, parameters: ValidParameters, arrays: Mapping[str, Array], one: One = itself
+    ) -> None:
+        self._parameters, self._arrays, self._one = parameters, arrays, one
+        self._by_row: dict[tuple[str, int], SomeEstimate] = {}
+        self._by_content: dict[tuple[str, SomeEstimate], SomeEstimate] = {}
+        self._keys: dict[int, int] = {}
+        self._pairs: dict[int, LearningMessage] = {}
+        self._held = 0
+        self._before: Mapping[str, int] = dict.fromkeys(arrays, 0)
+        self._after: Mapping[str, int] = {name: len(array) for name, array in arrays.items()}
+        self._new: set[tuple[str, int]] = set()
+
+    def begin_line(self, before: Mapping[str, int], after: Mapping[str, int]) -> None:
+        """A line begins, before which there are so many rows, and after it so many."""
+        self._before, self._after, self._new = before, after, set()
+
+    def end_line(self, place: str) -> None:
+        """Refuse rows that the line adds and does not name.
+
+        Implements: RE-4.
+        """
+        added = sum(self._after.values()) - sum(self._before.values())
+        if len(self._new) != added:
+            raise RecordingError(f"{place}: rows that no message names", clause="RE-4")
+
+    def value(self, table: str, row: int) -> SomeEstimate:
+        """A row of `reports` or `estimates`."""
+        self._name(table, row)
+        if (table, row) not in self._by_row:
+            read = self._decoded(table, row)
+            if (table, read) not in self._by_content:
+                self._remember(table, read, self._checked(table, row, read))
+            self._by_row[table, row] = self._by_content[table, read]
+        return self._by_row[table, row]
+
+    def key(self, key: int) -> int:
+        """One object for equal keys, as long as there are no more than agents have twice over."""
+        if len(self._keys) > 2 * self._parameters.graph.agents:
+            self._keys = {}
+        return self._keys.setdefault(key, key)
+
+    def pair(self, row: int) -> LearningMessage:
+        """A row of `deviations`: mapped, not copied."""
+        self._name("deviations", row)
+        if row not in self._pairs:
+            self._pairs[row] = LearningMessage(*self._arrays["deviations"][row])
+        return self._pairs[row]
+
+    def _name(self, table: str, row: int) -> None:
+        """A line names the rows that it adds, and none that are not there by then.
+
+        Implements: RE-4.
+        """
+        if not 0 <= row < self._after[table]:
+            raise RecordingError(f"{table}.npy: there is no row {row}", clause="RE-4")
+        if row >= self._before[table]:
+            self._new.add((table, row))
+
+    def _decoded(self, table: str, row: int) -> SomeEstimate:
+        """A report as a tuple; an estimate where it lies in the file."""
+        found = self._arrays[table][row]
+        return WideIntegers(found) if table == ESTIMATES else tuple(found.tolist())
+
+    def _checked(self, table: str, row: int, value: SomeEstimate) -> SomeEstimate:
+        if not FORMS[table](self._parameters, value):
+            raise RecordingError(f"{table}.npy: row {row} is out of range", clause="RE-4")
+        return self._one(table, value)
+
+    def _remember(self, table: str, read: SomeEstimate, value: SomeEstimate) -> None:
+        self._held += len(value)
+        if self._held > most_numbers(self._parameters):
+            self._by_row, self._by_content, self._held = {}, {}, len(value)
+        self._by_content[table, read] = value
+
 
 GROWING = ("reports", "estimates", "deviations")
 
@@ -169,14 +259,14 @@ class Recording:
             known = 0 <= sender < n and receiver in self.parameters.graph.neighbours(sender)
             if not known or (sender, receiver) in deviations:
                 raise RecordingError(f"{where}: no such edge, or twice", clause="RE-4")
-            deviations[sender, receiver] = self.codec.decode(line.phase, edge.message, rows, where)
+            deviations[sender, receiver] = self._decoded(line.phase, edge.message, rows, where)
         return Round(line.phase, line.round, said, deviations)
 
     def _message(
         self, line: RoundLine, agent: int, spoken: Spoken, rows: RowReader, place: str
     ) -> Message:
         if line.phase != LEARNING:
-            return self.codec.decode(line.phase, spoken, rows, place)
+            return self._decoded(line.phase, spoken, rows, place)
         model = self.arrays["models"][line.round - 1, agent]
         gamma = self.arrays["gradients"][line.round - 1, agent]
         if isinstance(spoken, InArrays):
@@ -185,7 +275,13 @@ class Recording:
             raise RecordingError(
                 f"{place}: the arrays hold a message that was not said", clause="RE-4"
             )
-        return self.codec.decode(line.phase, spoken, rows, place)
+        return self._decoded(line.phase, spoken, rows, place)
+
+    def _decoded(self, phase: str, spoken: Spoken, rows: RowReader, place: str) -> Message:
+        try:
+            return self.codec.decode(phase, spoken, rows)
+        except WireError as error:
+            raise RecordingError(f"{place}: {error.message}", clause=error.clause) from None
 
     def _check_line(self, document: Any) -> None:
         graph = self.parameters.graph

@@ -15,10 +15,12 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
+from valid_ref._version import __version__
 from valid_ref.execution import Execution
+from valid_ref.front import Run
 from valid_ref.lattice import IntVector
 from valid_ref.machine import Edge, Message, Round
-from valid_ref.oracle.errors import RecordingError
+from valid_ref.oracle.files import KNOWN, LOCAL_HEADER, START, RecordingError, npy_header, to_limbs
 from valid_ref.oracle.header import (
     Header,
     Losses,
@@ -29,22 +31,13 @@ from valid_ref.oracle.header import (
     parameters_of,
     start_layout,
 )
-from valid_ref.oracle.log import (
-    AgentLine,
-    EdgeLine,
-    EndLine,
-    InArrays,
-    Line,
-    RoundLine,
-    Rows,
-    Spoken,
-    line_text,
-)
-from valid_ref.oracle.messages import Codec, Value, alarm_line
-from valid_ref.oracle.npy import npy_header, to_limbs
-from valid_ref.oracle.store import KNOWN, LOCAL_HEADER, START
+from valid_ref.oracle.log import AgentLine, EdgeLine, EndLine, Line, RoundLine, Rows, line_text
+from valid_ref.protocols.global_validate import SomeEstimate
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.learn import LearningMessage
+from valid_ref.scenario.build import Prepared
+from valid_ref.scenario.scenario import Scenario
+from valid_ref.wire import Codec, InArrays, Spoken, alarm_line, is_learning
 
 GROWING = ("reports", "estimates", "deviations")
 ALIGNMENT = 64
@@ -78,7 +71,7 @@ class RecordingWriter:
             self._files[name].write(npy_header(layout, layout.rows or 0))
         self._log = (directory / "log.jsonl").open("wb")
         self._rows = dict.fromkeys(GROWING, 0)
-        self._values: dict[tuple[str, Value], int] = {}
+        self._values: dict[tuple[str, SomeEstimate], int] = {}
         self._objects: dict[tuple[str, int], int] = {}
         self._written: set[tuple[str, int]] = set()
         self._learned = 0
@@ -99,7 +92,7 @@ class RecordingWriter:
         """The row of this very object, if it was put before."""
         return self._objects.get((table, id(value)))
 
-    def put(self, table: str, value: Value | LearningMessage) -> int:
+    def put(self, table: str, value: SomeEstimate | LearningMessage) -> int:
         """Put a value into a growing array; in which row it stands. Equal ones stand once."""
         if isinstance(value, LearningMessage):
             self._put(table, np.stack([value.model, value.scaled_gradient]))
@@ -129,7 +122,7 @@ class RecordingWriter:
         others: dict[int, Message] = {}
         for agent in agents:
             message = spoken.said[agent]
-            if isinstance(message, LearningMessage) and self._codec.is_learning(message):
+            if isinstance(message, LearningMessage) and is_learning(message, d):
                 models[agent], gradients[agent] = message.model, message.scaled_gradient
             else:
                 others[agent] = message
@@ -296,3 +289,46 @@ def pack(directory: Path, target: Path) -> None:
             info.extra = struct.pack("<HH", 0xD935, padding) + bytes(padding)
             with source.open("rb") as file, archive.open(info, "w", force_zip64=True) as member:
                 shutil.copyfileobj(file, member, 1 << 20)
+
+
+PRODUCER = f"valid-ref {__version__}"
+"""What recordings of the reference say of their producer."""
+
+
+def losses_of(scenario: Scenario, prepared: Prepared) -> Losses:
+    """The losses and tolerances of a scenario, as a header has them.
+
+    Implements: RE-2.
+    """
+    return Losses(
+        scenario.loss, scenario.seed, scenario.batch, prepared.delta, prepared.eps_success
+    )
+
+
+def recording_digest(finished: Run) -> str:
+    """The SHA-256 of the recording of a run as one zip: equal runs have equal digests.
+
+    Implements: VA-8.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "run.zip"
+        record_run(finished, path)
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def record_run(
+    finished: Run, path: Path, *, byzantine_known: bool = True, checksums: bool = True
+) -> None:
+    """Write a finished run, with its losses, to a directory or a zip.
+
+    Implements: RE-1, RE-12.
+    """
+    write_recording(
+        path,
+        finished.execution,
+        PRODUCER,
+        losses=losses_of(finished.scenario, finished.prepared),
+        byzantine_known=byzantine_known,
+        checksums=checksums,
+    )

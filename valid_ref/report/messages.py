@@ -6,11 +6,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from valid_ref.machine import Message
-from valid_ref.oracle.messages import about_text
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.report.view import MessageView
 from valid_ref.schedule import Precision
+from valid_ref.wire import about_text
 
 ENTRIES = 3
 """How many entries of a vector are shown."""

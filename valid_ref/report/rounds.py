@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 from valid_ref.alarms import Alarm
 from valid_ref.machine import Round
-from valid_ref.oracle.log import AlarmLine
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.local_validate import PHASE as LOCAL
@@ -14,6 +13,7 @@ from valid_ref.report.outcomes import belief
 from valid_ref.report.view import AlarmView, EdgeWord, PhaseView, RoundView
 from valid_ref.report.watched import Watched
 from valid_ref.report.words import alarm_words, phase_words
+from valid_ref.wire import AlarmLine
 
 ABOUTS = 6
 """How many of the things that equal alarms are about are named."""

@@ -12,14 +12,13 @@ from valid_ref.lattice import from_lattice
 from valid_ref.losses import Problem
 from valid_ref.machine import Round
 from valid_ref.oracle import Divergence, Recording, Verdict
-from valid_ref.oracle.log import AlarmLine
-from valid_ref.oracle.messages import alarm_line
-from valid_ref.oracle.outcome import recorded_problem
+from valid_ref.oracle.check import recorded_problem
 from valid_ref.printable import printable
 from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.report import outcomes
 from valid_ref.report.messages import vector
 from valid_ref.report.view import DivergenceView, OutcomeView
+from valid_ref.wire import AlarmLine, alarm_line
 from valid_ref.witness.story import Played
 
 Facts = tuple[tuple[str, str], ...]

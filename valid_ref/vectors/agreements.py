@@ -12,7 +12,8 @@ from valid_ref.vectors.broadcasts import WITHOUT, Words
 from valid_ref.vectors.document import Case, Family, Operation, make
 from valid_ref.vectors.sample import parameters_for
 from valid_ref.vectors.schema import AGENT, ALARMS, EDGES, FLAG, SMALL, fields, many
-from valid_ref.vectors.spoken import SAID, WORDS, Scribe, alarms_json, graph_json
+from valid_ref.vectors.spoken import SAID, WORDS, Scribe, graph_json
+from valid_ref.wire import alarms_as_json
 
 OPERATIONS = {
     "states": Operation(
@@ -65,7 +66,7 @@ def _agreement(
             {
                 "agent": agent,
                 "alarmed": result.states[agent].alarmed,
-                "alarms": alarms_json(result.states[agent].alarms),
+                "alarms": alarms_as_json(result.states[agent].alarms),
             }
             for agent in honest
         ],

@@ -22,7 +22,8 @@ from valid_ref.vectors.schema import (
     fields,
     many,
 )
-from valid_ref.vectors.spoken import SAID, WORDS, Listed, Scribe, alarms_json, graph_json
+from valid_ref.vectors.spoken import SAID, WORDS, Listed, Scribe, graph_json
+from valid_ref.wire import alarms_as_json
 
 PRIME = 10007
 Words = Mapping[tuple[int, int, int], Message]
@@ -87,7 +88,7 @@ def _broadcast(
                 [owner, whole(value)]
                 for (owner, _slot), value in sorted(result.states[agent].held.items())
             ],
-            "alarms": alarms_json(result.states[agent].alarms),
+            "alarms": alarms_as_json(result.states[agent].alarms),
         }
         for agent in honest
     ]

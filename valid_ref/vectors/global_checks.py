@@ -22,7 +22,8 @@ from valid_ref.vectors.forms import Candidate
 from valid_ref.vectors.global_forms import OPERATIONS
 from valid_ref.vectors.numbers import integer_vector, ratio, whole, wholes
 from valid_ref.vectors.sample import TRANSCRIPTS
-from valid_ref.vectors.spoken import alarms_json, parameters_json, transcript_json
+from valid_ref.vectors.spoken import transcript_json
+from valid_ref.wire import alarms_as_json, parameters_in_digits
 
 Estimate = tuple[int, ...]
 
@@ -77,7 +78,7 @@ def _estimate(
 ) -> Case:
     return make(
         f"global-checks/estimate/{name}", source, comment,
-        {"parameters": parameters_json(public), "transcript": transcript_json(sent)},
+        {"parameters": parameters_in_digits(public), "transcript": transcript_json(sent)},
         lambda: {"estimate": wholes(global_validate.estimate(public, sent))},
     )  # fmt: skip
 
@@ -86,7 +87,7 @@ def _form(name: str, value: Candidate) -> Case:
     public = sample.parameters()
     return make(
         f"global-checks/estimate-form/{name}", "GV-3 VB-9", value.comment,
-        {"parameters": parameters_json(public), "value": value.as_json()},
+        {"parameters": parameters_in_digits(public), "value": value.as_json()},
         lambda: {"well_formed": global_validate.is_estimate(public, value.plain)},
     )  # fmt: skip
 
@@ -102,10 +103,10 @@ def _checks(
 
     def compute() -> Json:
         alarms = global_validate.estimate_alarms(known, agent, held, own)
-        return {"alarms": alarms_json(alarms), "statistics": _statistics(known, held)}
+        return {"alarms": alarms_as_json(alarms), "statistics": _statistics(known, held)}
 
     given = {
-        "parameters": parameters_json(known),
+        "parameters": parameters_in_digits(known),
         "agent": agent,
         "estimates": [
             {"reporter": reporter, "agent": about, "entries": wholes(value)}

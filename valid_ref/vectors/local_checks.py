@@ -26,7 +26,8 @@ from valid_ref.vectors.schema import (
     many,
     ref,
 )
-from valid_ref.vectors.spoken import alarms_json, parameters_json, transcript_json
+from valid_ref.vectors.spoken import transcript_json
+from valid_ref.wire import alarms_as_json, parameters_in_digits
 
 REPORTS = many(fields(reporter=AGENT, agent=AGENT, hashes=VECTOR))
 OPERATIONS = {
@@ -85,11 +86,13 @@ def _norms(
 
     def compute() -> Json:
         received = Transcripts(own=(), received={1: sent})
-        return {"alarms": alarms_json(local_validate.norm_alarms(public, received))}
+        return {"alarms": alarms_as_json(local_validate.norm_alarms(public, received))}
 
     given = {
-        "parameters": parameters_json(public), "sender": 1, "transcript": transcript_json(sent),
-    }  # fmt: skip
+        "parameters": parameters_in_digits(public),
+        "sender": 1,
+        "transcript": transcript_json(sent),
+    }
     return make(f"local-checks/norms/{name}", "LV-2 AR-8 AR-12", comment, given, compute)
 
 
@@ -99,7 +102,7 @@ def _report(
 ) -> Case:  # fmt: skip
     known = sample.parameters() if public is None else public
     given = {
-        "parameters": parameters_json(known), "keys": wholes(keys),
+        "parameters": parameters_in_digits(known), "keys": wholes(keys),
         "transcript": transcript_json(sent),
     }  # fmt: skip
     return make(
@@ -124,10 +127,10 @@ def _hashes(
 
     def compute() -> Json:
         reports: Json = held
-        return {"alarms": alarms_json(local_validate.hash_alarms(known, agent, reports, mine))}
+        return {"alarms": alarms_as_json(local_validate.hash_alarms(known, agent, reports, mine))}
 
     given = {
-        "parameters": parameters_json(known),
+        "parameters": parameters_in_digits(known),
         "agent": agent,
         "reports": [
             {"reporter": reporter, "agent": about, "hashes": wholes(value)}

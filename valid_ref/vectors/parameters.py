@@ -15,7 +15,8 @@ from valid_ref.vectors import sample
 from valid_ref.vectors.document import Case, Family, Json, Operation, make
 from valid_ref.vectors.numbers import integer_vector, whole, wholes
 from valid_ref.vectors.schema import SMALL, VECTOR, fields, ref
-from valid_ref.vectors.spoken import graph_json, parameters_json
+from valid_ref.vectors.spoken import graph_json
+from valid_ref.wire import parameters_in_digits
 
 OPERATIONS = {
     "parameters": Operation(
@@ -72,7 +73,7 @@ def _case(
     name: str, source: str, comment: str, refused: str | None = None, **changed: Json
 ) -> Case:
     """The worked example of local-validate.md with some fields changed."""
-    given = parameters_json(sample.parameters()) | changed
+    given = parameters_in_digits(sample.parameters()) | changed
 
     def compute() -> Json:
         public = _begun(given)

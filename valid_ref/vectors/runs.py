@@ -24,7 +24,8 @@ from valid_ref.vectors.schema import (
     many,
     ref,
 )
-from valid_ref.vectors.spoken import SAID, WORDS, Scribe, alarms_json, parameters_json
+from valid_ref.vectors.spoken import SAID, WORDS, Scribe
+from valid_ref.wire import alarms_as_json, parameters_in_digits
 
 OPERATIONS = {
     "run": Operation(
@@ -136,7 +137,7 @@ def run_case(identifier: str, source: str, comment: str, setup: Setup | Scenario
         "ends": [_end(execution, agent) for agent in execution.honest],
     }
     given = {
-        "parameters": parameters_json(made.parameters),
+        "parameters": parameters_in_digits(made.parameters),
         "byzantine": sorted(made.byzantine),
         "keys": [
             None if agent in made.byzantine else whole(made.private[agent].key)
@@ -155,7 +156,7 @@ def _end(execution: Execution, agent: int) -> Json:
         "agent": agent,
         "valid": not memory.invalid,
         "model": None if model is None else wholes(model.tolist()),
-        "alarms": alarms_json(memory.alarms),
+        "alarms": alarms_as_json(memory.alarms),
     }
 
 

@@ -12,17 +12,17 @@ from typing import Any
 import attrs
 import numpy as np
 
-from valid_ref.alarms import Raised
 from valid_ref.document import unstructure
 from valid_ref.graph import AgentGraph
 from valid_ref.machine import Message, Round
-from valid_ref.oracle.messages import Codec, about_text
+from valid_ref.protocols.global_validate import SomeEstimate
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.vectors.document import Json
-from valid_ref.vectors.numbers import rows, whole, wholes
+from valid_ref.vectors.numbers import rows, whole
 from valid_ref.vectors.schema import AGENT, SMALL, TEXT, fields, many, ref
+from valid_ref.wire import Codec, LearningRow, decimal, pair_in_place
 
 WORDS = many(
     fields(phase=TEXT, round=SMALL, sender=AGENT, receivers=many(AGENT), message=ref("message"))
@@ -42,7 +42,7 @@ class Scribe:
 
     def __init__(self, parameters: ValidParameters) -> None:
         self._codec = Codec(parameters)
-        self._tables: dict[str, list[tuple[int, ...]]] = {"reports": [], "estimates": []}
+        self._tables: dict[str, list[SomeEstimate]] = {"reports": [], "estimates": []}
 
     def message(self, phase: str, message: Message) -> Json:
         """A message as RE-4 has it; vectors of a wrong length stand in place too."""
@@ -66,7 +66,7 @@ class Scribe:
         """No value is known by its identity: tables are small and compare what they hold."""
         return None
 
-    def put(self, table: str, value: tuple[int, ...] | LearningMessage) -> int:
+    def put(self, table: str, value: SomeEstimate | LearningMessage) -> int:
         """The row of a value in its table, a new one if there is none."""
         held = self._tables[table]
         if isinstance(value, LearningMessage):
@@ -111,72 +111,14 @@ def _new(groups: list[tuple[Json, list[int]]], message: Json) -> list[int]:
 
 
 def _learning(message: LearningMessage) -> Json:
-    return {"kind": "learning"} | transcript_json([message])[0]
+    return {"kind": LearningRow.kind} | pair_in_place(message, decimal)
 
 
 def transcript_json(transcript: Iterable[LearningMessage]) -> Json:
     """The learning messages of rounds 1..T."""
-    return [
-        {"model": wholes(m.model.tolist()), "scaled_gradient": wholes(m.scaled_gradient.tolist())}
-        for m in transcript
-    ]
-
-
-def alarm_json(raised: Raised) -> Json:
-    """An alarm with its clause."""
-    return {
-        "reason": raised.alarm.name,
-        "clause": raised.alarm.clause,
-        "phase": raised.phase,
-        "round": raised.round,
-        "sender": raised.sender,
-        "about": about_text(raised.about),
-    }
-
-
-def alarms_json(raised: Iterable[Raised]) -> Json:
-    """Alarms in the order in which they were raised."""
-    return [alarm_json(one) for one in raised]
+    return [pair_in_place(message, decimal) for message in transcript]
 
 
 def graph_json(graph: AgentGraph) -> Mapping[str, Json]:
     """The number of agents and the edges."""
     return {"agents": graph.agents, "edges": [list(edge) for edge in graph.edges]}
-
-
-def parameters_json(parameters: ValidParameters) -> Json:
-    """The public parameters, under the names that the header of a recording has (RE-2).
-
-    Implements: VA-9.
-    """
-    lattice, bounds = parameters.lattice, parameters.bounds
-    return {
-        **graph_json(parameters.graph),
-        "dimension": lattice.dimension,
-        "fraction_bits": lattice.precision.fraction_bits,
-        "step_bits": lattice.precision.step_bits,
-        "mixing": wholes(lattice.schedule.mixing),
-        "gradient": wholes(lattice.schedule.gradient),
-        "max_degree": lattice.max_degree,
-        "prime": whole(parameters.field.prime),
-        "model_limit": whole(lattice.model_limit),
-        "gradient_limit": whole(lattice.gradient_limit),
-        "start_model": wholes(parameters.start_model.tolist()),
-        "bounds": None
-        if bounds is None
-        else {
-            "model_squared": wholes(bounds.model_squared),
-            "gradient_squared": wholes(bounds.gradient_squared),
-        },
-        "weightings": [
-            {
-                "name": weighting.name,
-                "weights": wholes(weighting.weights),
-                "optimality": whole(weighting.optimality),
-                "heterogeneity": whole(weighting.heterogeneity),
-            }
-            for weighting in parameters.weightings
-        ],
-        "keys_checked": parameters.checked_keys.value,
-        "without": list(parameters.reading.turned_off),
-    }

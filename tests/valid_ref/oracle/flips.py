@@ -18,7 +18,7 @@ import pytest
 from tests import support
 from valid_ref.graph import AgentGraph
 from valid_ref.oracle import RecordingError, check, open_recording, pack, write_recording
-from valid_ref.oracle.store import KNOWN
+from valid_ref.oracle.files import KNOWN
 from valid_ref.protocols.parameters import Bounds
 
 HARMLESS = {

@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 import tracemalloc
 from fractions import Fraction
 
@@ -26,12 +27,10 @@ from valid_ref.oracle import (
     record_run,
     write_recording,
 )
+from valid_ref.oracle.check import check_finding, recorded_problem
 from valid_ref.oracle.divergence import alarm_difference
 from valid_ref.oracle.header import Losses
-from valid_ref.oracle.log import AlarmLine
-from valid_ref.oracle.outcome import check_finding, recorded_problem
-from valid_ref.oracle.relation import Confirmed
-from valid_ref.oracle.replay import replayed
+from valid_ref.oracle.replay import Confirmed, replayed
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.measures import Measures, Replayed
 from valid_ref.protocols.valid import EstimateStage, HashStage
@@ -39,6 +38,7 @@ from valid_ref.reading import Reading
 from valid_ref.scenario import Scenario
 from valid_ref.scenario.parts import Family, QuadraticAgent, Quadratics
 from valid_ref.testing.scenarios import adversarial_scenarios, scenarios
+from valid_ref.wire import AlarmLine
 
 PATH = AgentGraph.from_edges(3, [(0, 1), (1, 2)])
 SLOW = settings(
@@ -431,7 +431,9 @@ def test_a_distance_that_is_no_number_is_no_outcome(honest_path, monkeypatch) ->
     """Whatever the way by which it came to be none."""
     with monkeypatch.context() as patch:
         broken = Judgement(Outcome.A, math.nan, 0.0)
-        patch.setattr("valid_ref.oracle.outcome.judge", lambda *_all, **_options: broken)
+        patch.setattr(
+            sys.modules["valid_ref.oracle.check"], "judge", lambda *_all, **_options: broken
+        )
         assert judged_with(honest_path, [1.0] * 3, [0.0] * 3, 1.0).outcome is None
     problem = recorded_problem(
         honest_path.header,

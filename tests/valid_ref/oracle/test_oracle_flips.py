@@ -23,7 +23,7 @@ from tests.valid_ref.oracle.flips import (
     write_originals,
 )
 from valid_ref.oracle import check, open_recording
-from valid_ref.oracle.store import KNOWN
+from valid_ref.oracle.files import KNOWN
 
 SPECIFICATION = Path(__file__).parents[3] / "spec" / "recording.md"
 SETTINGS = settings(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.fuzz.recordings import BASES, build, judged, write_bases
 from valid_ref.oracle import RecordingError, Status, open_recording
-from valid_ref.oracle import store as container
+from valid_ref.oracle import files as container
 
 ROOT = Path(__file__).parents[3]
 KEPT = sorted((ROOT / "tests" / "fuzz" / "kept").glob("*"))

@@ -25,9 +25,8 @@ from valid_ref.oracle import (
     pack,
     write_recording,
 )
-from valid_ref.oracle.npy import Layout, npy_header, to_limbs
-from valid_ref.oracle.rows import RowReader
-from valid_ref.oracle.store import LOCAL_HEADER, NAMES
+from valid_ref.oracle.files import LOCAL_HEADER, NAMES, Layout, npy_header, to_limbs
+from valid_ref.oracle.read import RowReader
 
 PAIR = AgentGraph.from_edges(2, [(0, 1)])
 SETTINGS = settings(

@@ -10,9 +10,8 @@ from tests import support
 from valid_ref.graph import AgentGraph
 from valid_ref.kernels import Backend
 from valid_ref.lattice import default_limits, mix, shift_half_even
-from valid_ref.oracle import check, open_recording, relation, write_recording
-from valid_ref.oracle.relation import Confirmed, confirm
-from valid_ref.oracle.replay import explained, same
+from valid_ref.oracle import check, open_recording, replay, write_recording
+from valid_ref.oracle.replay import Confirmed, confirm, explained, same
 from valid_ref.protocols.learn import LearningMessage, LearnModel
 from valid_ref.reading import Reading
 from valid_ref.schedule import Precision
@@ -73,7 +72,7 @@ def rounds(draw):
 def test_confirmed_is_what_the_machines_say(backend, case, columns) -> None:
     parameters, t, _earlier, models, _gradients = case
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(relation, "COLUMNS", columns)
+        patch.setattr(replay, "COLUMNS", columns)
         fit, follow = confirm(*case, backend)
     wanted_fit, wanted_follow = plain(*case)
     assert fit.tolist() == wanted_fit

@@ -17,10 +17,10 @@ from valid_ref.oracle import (
     diff,
     header_of,
     open_recording,
-    rows,
+    read,
     write_recording,
 )
-from valid_ref.oracle.relation import confirm
+from valid_ref.oracle.replay import confirm
 from valid_ref.protocols.learn import LearningMessage
 
 GRAPH = cycle(4)
@@ -69,9 +69,9 @@ def test_memory_does_not_grow_with_the_rounds(tmp_path) -> None:
 @pytest.mark.checks("RE-15")
 def test_a_value_is_decoded_once_though_it_is_sent_on_and_on(tmp_path, monkeypatch) -> None:
     decoded = []
-    plain = rows.FORMS["estimates"]
+    plain = read.FORMS["estimates"]
     form = lambda *given: decoded.append(1) or plain(*given)  # noqa: E731
-    monkeypatch.setitem(rows.FORMS, "estimates", form)
+    monkeypatch.setitem(read.FORMS, "estimates", form)
     write(tmp_path / "run", parameters_for(GRAPH, 100, 2))
     assert check(open_recording(tmp_path / "run")).conforms
     assert len(decoded) == GRAPH.agents
@@ -93,9 +93,9 @@ def test_values_that_stand_in_many_rows_are_read_once(tmp_path, monkeypatch) -> 
     opened = open_recording(tmp_path / "run")
     assert len(opened.arrays["estimates"]) > 50
     decoded = []
-    read = rows.FORMS["estimates"]
-    form = lambda *given: decoded.append(1) or read(*given)  # noqa: E731
-    monkeypatch.setitem(rows.FORMS, "estimates", form)
+    form_of = read.FORMS["estimates"]
+    form = lambda *given: decoded.append(1) or form_of(*given)  # noqa: E731
+    monkeypatch.setitem(read.FORMS, "estimates", form)
     assert check(opened).conforms
     assert len(decoded) == GRAPH.agents
 
@@ -103,10 +103,10 @@ def test_values_that_stand_in_many_rows_are_read_once(tmp_path, monkeypatch) -> 
 @pytest.mark.checks("RE-7", "RE-15")
 def test_few_values_are_remembered(tmp_path, monkeypatch) -> None:
     write_recording(tmp_path / "run", support.run(support.network(GRAPH)), "test")
-    monkeypatch.setattr(rows, "most_numbers", lambda _parameters: 1)
+    monkeypatch.setattr(read, "most_numbers", lambda _parameters: 1)
     opened = open_recording(tmp_path / "run")
     assert check(opened).conforms
-    reader = rows.RowReader(opened.parameters, opened.arrays)
+    reader = read.RowReader(opened.parameters, opened.arrays)
     for row in range(3):
         reader.value("estimates", row)
         assert len(reader._by_content) == len(reader._by_row) == 1

@@ -9,8 +9,8 @@ from tests import support
 from valid_ref.execution import execute
 from valid_ref.graph import AgentGraph
 from valid_ref.kernels import WideIntegers
+from valid_ref.oracle.files import to_limbs
 from valid_ref.oracle.header import layouts
-from valid_ref.oracle.npy import to_limbs
 from valid_ref.protocols.broadcast import news
 from valid_ref.protocols.global_validate import is_estimate, statistics
 from valid_ref.protocols.local_validate import is_report

@@ -13,12 +13,11 @@ from valid_ref.execution import Execution
 from valid_ref.lattice import IntVector
 from valid_ref.machine import Message, Round, run_agents, run_machine
 from valid_ref.oracle.check import Status, Verdict, check
-from valid_ref.oracle.diff import Gap, diff
+from valid_ref.oracle.divergence import Gap, diff
 from valid_ref.oracle.header import header_of
 from valid_ref.oracle.log import AgentLine
 from valid_ref.oracle.read import open_recording
-from valid_ref.oracle.record import PRODUCER, losses_of
-from valid_ref.oracle.write import pack, recorder, write_recording
+from valid_ref.oracle.write import PRODUCER, losses_of, pack, recorder, write_recording
 from valid_ref.protocols.broadcast import BroadcastState
 from valid_ref.protocols.measures import Remembered
 from valid_ref.protocols.valid import Private, Valid, ValidState

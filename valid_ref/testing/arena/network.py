@@ -12,14 +12,14 @@ import numpy as np
 
 from valid_ref.lattice import IntVector
 from valid_ref.machine import Message
-from valid_ref.oracle.log import AgentLine, AlarmLine
-from valid_ref.oracle.messages import alarm_line
+from valid_ref.oracle.log import AgentLine
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.valid import Private, Valid, ValidState
-from valid_ref.testing.conform import replies, wire
-from valid_ref.testing.conform.errors import AgentFault, OtherProtocolError
+from valid_ref.testing.conform import replies
+from valid_ref.testing.conform.errors import AgentFault, OtherProtocolError, wrong_form
 from valid_ref.testing.conform.peer import Peer
 from valid_ref.testing.conform.replies import Conversation
+from valid_ref.wire import AlarmLine, alarm_line
 
 AnswerT = TypeVar("AnswerT")
 
@@ -207,7 +207,7 @@ class Mixed:
         Y, point = replies.mix(talk, number)
         if (len(Y), len(point)) != (dimension, dimension):
             sizes = f"{len(Y)} and {len(point)}"
-            raise wire.wrong_form("CF-5", "Y and point", f"{dimension} entries each", sizes)
+            raise wrong_form("CF-5", "Y and point", f"{dimension} entries each", sizes)
         return np.array(point, dtype=np.float64)
 
     def _hear(self, remote: Remote, number: int, inbox: Mapping[int, Message]) -> Remote:
@@ -229,10 +229,10 @@ class Mixed:
         try:
             valid, model, alarms = replies.end(remote.talk)
             if valid == (model is None):
-                raise wire.wrong_form("CF-10", "model", "one of a valid agent only", model)
+                raise wrong_form("CF-10", "model", "one of a valid agent only", model)
             if alarms != remote.alarms:
                 expected = f"the {len(remote.alarms)} alarms that were reported"
-                raise wire.wrong_form("CF-10", "alarms", expected, f"{len(alarms)} others")
+                raise wrong_form("CF-10", "alarms", expected, f"{len(alarms)} others")
             output = None if model is None else self._output(model)
         except AgentFault as fault:
             return _failed(remote, "end", (END, 0), fault)
@@ -241,7 +241,7 @@ class Mixed:
     def _output(self, model: tuple[int, ...]) -> IntVector:
         dimension = self.machine.parameters.lattice.dimension
         if len(model) != dimension or any(not -(2**63) <= entry < 2**63 for entry in model):
-            raise wire.wrong_form("CF-10", "model", f"{dimension} integers of 64 bits", model)
+            raise wrong_form("CF-10", "model", f"{dimension} integers of 64 bits", model)
         return np.array(model, dtype=np.int64)
 
 

@@ -11,8 +11,6 @@ import numpy as np
 from valid_ref.alarms import Alarm
 from valid_ref.lattice import IntVector
 from valid_ref.machine import Message
-from valid_ref.oracle.log import AlarmLine
-from valid_ref.oracle.messages import Codec, about_text
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.broadcast import BroadcastState, Tag, ValidatedBroadcast
 from valid_ref.protocols.global_validate import estimate, statistics
@@ -23,6 +21,7 @@ from valid_ref.protocols.parameters import CheckedKeys, ValidParameters
 from valid_ref.protocols.valid import ESTIMATES, HASHES, KEYS
 from valid_ref.testing.conform.errors import AgentFault, Kind
 from valid_ref.testing.conform.script import Script, Turn
+from valid_ref.wire import AlarmLine, Codec, about_text
 
 OWN_FORMS = {KEYS: "LV-4", HASHES: "LV-6", ESTIMATES: "GV-3"}
 """The clauses of the form of keys, reports and estimates."""

@@ -5,19 +5,13 @@ from collections.abc import Iterator
 
 import attrs
 
-from valid_ref.oracle.divergence import (
-    Difference,
-    Divergence,
-    alarm_difference,
-    message_difference,
-    shown,
-)
-from valid_ref.oracle.log import AlarmLine
+from valid_ref.oracle.divergence import Difference, Divergence, alarm_difference, message_difference
 from valid_ref.testing.conform import blame, replies
 from valid_ref.testing.conform.case import Case
 from valid_ref.testing.conform.errors import AgentFault, Kind
 from valid_ref.testing.conform.replies import Conversation
 from valid_ref.testing.conform.script import Script, Turn
+from valid_ref.wire import AlarmLine, shown
 
 START, END = "the start", "the end"
 

@@ -1,8 +1,15 @@
 """What can be wrong with an agent's answers, and with what a caller asks of the kit."""
 
 import enum
+import functools
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
 
 from valid_ref.errors import ValidRefError
+from valid_ref.wire import FormError
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class ConformError(ValidRefError):
@@ -53,6 +60,36 @@ class AgentFault(Exception):  # noqa: N818 - a finding about the agent, not an e
         self.kind, self.clause = kind, clause
         self.what, self.expected, self.found = what, expected, found
         self.value, self.source = value, source
+
+
+def wrong_form(clause: str, place: str, expected: str, found: object) -> AgentFault:
+    """A reply that is JSON but not of the form demanded."""
+    return _as_fault(FormError(clause, place, expected, found))
+
+
+def found_as_fault(read: Callable[P, R]) -> Callable[P, R]:
+    """Whatever is of a wrong form in a reply is a fault of the agent."""
+
+    @functools.wraps(read)
+    def reading(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return read(*args, **kwargs)
+        except FormError as error:
+            raise _as_fault(error) from None
+
+    return reading
+
+
+def _as_fault(error: FormError) -> AgentFault:
+    return AgentFault(
+        Kind.WRONG_FORM,
+        error.clause,
+        what=error.place,
+        expected=error.expected,
+        found=error.found,
+        value=error.value,
+        source=error.source,
+    )
 
 
 class OtherProtocolError(ConformError):

@@ -5,12 +5,18 @@ from typing import Any
 
 import attrs
 
+from valid_ref import wire
 from valid_ref.machine import Message
-from valid_ref.oracle.log import AlarmLine
 from valid_ref.protocols.parameters import ValidParameters
-from valid_ref.testing.conform import wire
-from valid_ref.testing.conform.errors import AgentFault, Kind, OtherProtocolError
+from valid_ref.testing.conform.errors import (
+    AgentFault,
+    Kind,
+    OtherProtocolError,
+    found_as_fault,
+    wrong_form,
+)
 from valid_ref.testing.conform.peer import Peer, Reply
+from valid_ref.wire import AlarmLine
 
 CLAUSES: Mapping[str, str] = {
     "hello": "CF-2", "start": "CF-4", "mix": "CF-5", "send": "CF-6", "receive": "CF-8",
@@ -18,6 +24,7 @@ CLAUSES: Mapping[str, str] = {
 }  # fmt: skip
 """The clause that says what each request and its reply hold."""
 
+PROTOCOL = "valid-ref/conformance/1"
 FLOODS, INTEGERS = ("fresh", "held"), ("number", "string")
 
 
@@ -49,34 +56,37 @@ class Conversation:
         return wire.fields(reply, names, f"reply to {operation}", CLAUSES[operation])
 
 
+@found_as_fault
 def greeted(peer: Peer) -> Conversation:
     """Say hello; another version of the protocol is no divergence.
 
     Implements: CF-2.
     """
-    reply: Reply = peer.ask({"op": "hello", "protocol": wire.PROTOCOL})
+    reply: Reply = peer.ask({"op": "hello", "protocol": PROTOCOL})
     spoken = reply.get("protocol")
-    if isinstance(spoken, str) and spoken != wire.PROTOCOL:
+    if isinstance(spoken, str) and spoken != PROTOCOL:
         raise OtherProtocolError(
-            f"the agent speaks {spoken[:60]!r}, this kit {wire.PROTOCOL!r}", clause="CF-2"
+            f"the agent speaks {spoken[:60]!r}, this kit {PROTOCOL!r}", clause="CF-2"
         )
     names = ("protocol", "name", "flood", "integers")
     _protocol, name, flood, form = wire.fields(reply, names, "reply to hello", "CF-2")
     if spoken is None or not isinstance(name, str) or flood not in FLOODS or form not in INTEGERS:
         expected = "protocol and name as texts, flood fresh or held, integers number or string"
-        raise wire.wrong_form("CF-2", "reply to hello", expected, reply)
+        raise wrong_form("CF-2", "reply to hello", expected, reply)
     return Conversation(peer, name, flood == "held", form == "string")
 
 
+@found_as_fault
 def start(talk: Conversation, parameters: ValidParameters, agent: int, key: int) -> None:
     """Parameters, the agent's number, its key.
 
     Implements: CF-4.
     """
-    document = wire.parameters_as_json(parameters)
+    document = wire.parameters_for_agent(parameters)
     talk.ask("start", (), parameters=document, agent=agent, key=key)
 
 
+@found_as_fault
 def mix(talk: Conversation, number: int) -> tuple[tuple[int, ...], tuple[float, ...]]:
     """Y and the point.
 
@@ -86,6 +96,7 @@ def mix(talk: Conversation, number: int) -> tuple[tuple[int, ...], tuple[float, 
     return wire.integers(Y, "Y", "CF-5"), wire.reals(point, "point", "CF-5")
 
 
+@found_as_fault
 def send(
     talk: Conversation, number: int, gradient: Sequence[float] | None, dimension: int
 ) -> tuple[Message, tuple[int, ...] | None]:
@@ -103,6 +114,7 @@ def send(
     return wire.message_from_json(message, dimension), exact
 
 
+@found_as_fault
 def receive(
     talk: Conversation, number: int, messages: Mapping[int, Message]
 ) -> tuple[AlarmLine, ...]:
@@ -118,6 +130,7 @@ def receive(
     return wire.alarms_from_json(alarms)
 
 
+@found_as_fault
 def end(talk: Conversation) -> tuple[bool, tuple[int, ...] | None, tuple[AlarmLine, ...]]:
     """Verdict, model and all alarms.
 
@@ -125,6 +138,6 @@ def end(talk: Conversation) -> tuple[bool, tuple[int, ...] | None, tuple[AlarmLi
     """
     valid, model, alarms = talk.ask("end", ("valid", "model", "alarms"))
     if not isinstance(valid, bool):
-        raise wire.wrong_form("CF-10", "valid", "true or false", valid)
+        raise wrong_form("CF-10", "valid", "true or false", valid)
     entries = None if model is None else wire.integers(model, "model", "CF-10")
     return valid, entries, wire.alarms_from_json(alarms)

@@ -17,8 +17,6 @@ from valid_ref.lattice import (
     to_lattice,
 )
 from valid_ref.machine import Message, Round
-from valid_ref.oracle.log import AlarmLine
-from valid_ref.oracle.messages import alarm_line
 from valid_ref.protocols.broadcast import BroadcastState
 from valid_ref.protocols.learn import LearnState
 from valid_ref.protocols.parameters import ValidParameters
@@ -26,6 +24,7 @@ from valid_ref.protocols.valid import Private, Valid, ValidState
 from valid_ref.scenario.build import prepare
 from valid_ref.testing.conform.case import Case
 from valid_ref.testing.conform.errors import ConformError
+from valid_ref.wire import AlarmLine, alarm_line
 
 
 @attrs.frozen

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from valid_ref.testing.conform import wire
+from valid_ref import wire
 from valid_ref.testing.conform.agent import Agent
 from valid_ref.testing.conform.drive import drive
 from valid_ref.testing.conform.errors import Kind
@@ -152,7 +152,7 @@ def test_a_point_that_no_float_holds_is_a_finding(cases, played, number, clause)
 @pytest.mark.checks("VB-9")
 def test_the_example_takes_no_mapping_in_which_a_public_tag_stands_twice(cases, played) -> None:
     script, agent = played(cases[0]), Agent()
-    agent.start(wire.parameters_as_json(script.parameters), script.agent, script.key)
+    agent.start(wire.parameters_for_agent(script.parameters), script.agent, script.key)
     agent.begin_broadcast({(0, -1), (1, -1)}, {})
     for entries, found in (
         ([[0, -1, 3], [0, -1, 3]], "MALFORMED_MESSAGE"),

@@ -1,0 +1,701 @@
+"""The codec: messages, alarms and parameters as JSON data, and back.
+
+Three documents hold them: recordings (RE-4), test vectors (VE-7) and the pipe to an agent (CF-7).
+They have the same kinds of messages, the same alarms and the same names of parameters, and differ
+in two choices only: where vectors and values stand (in rows of arrays, or in place), and how
+integers are written (as numbers, or as strings).
+"""
+
+import json
+import math
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, Protocol
+
+import attrs
+import numpy as np
+
+from valid_ref.alarms import Alarm, Raised
+from valid_ref.document import unstructure
+from valid_ref.errors import ValidRefError
+from valid_ref.kernels import WideIntegers
+from valid_ref.machine import Message
+from valid_ref.protocols.agreement import PHASE as AGREEMENT
+from valid_ref.protocols.broadcast import Tag, ValidatedBroadcast
+from valid_ref.protocols.global_validate import SomeEstimate
+from valid_ref.protocols.learn import PHASE as LEARNING
+from valid_ref.protocols.learn import LearningMessage
+from valid_ref.protocols.parameters import CheckedKeys, ValidParameters
+from valid_ref.protocols.valid import ESTIMATES, KEYS, Valid
+
+Json = Any
+
+KEY = -1
+"""In a tag (source, slot), the slot of the source's key."""
+UNKNOWN = -1
+"""Source and slot of a tag that is no pair of agents."""
+EXACT = 2**53
+"""From here on an integer need not survive a JSON library that has only floats."""
+TEXT_LENGTH = 80
+"""Characters of the text that is kept of a message of no admitted form."""
+
+_DIGITS = re.compile(r"-?(0|[1-9][0-9]{0,3999})")
+
+
+class WireError(ValidRefError):
+    """Data that stand for no message of this phase."""
+
+    default_clause: ClassVar[str] = "RE-4"
+
+
+class FormError(ValidRefError):
+    """A value of another form than its place demands.
+
+    `source` is the agent whose value it is said to be, where there is one.
+    """
+
+    def __init__(self, clause: str, place: str, expected: str, value: object) -> None:
+        self.found = ascii_text(value)
+        super().__init__(f"{place}: expected {expected}, found {self.found}", clause=clause)
+        self.place, self.expected, self.value = place, expected, value
+        self.source: int | None = None
+
+
+# Integers and reals.
+
+
+def decimal(value: int) -> str:
+    """An integer of any size, in decimal digits.
+
+    Implements: VE-3.
+    """
+    return str(int(value))
+
+
+def with_strings(value: Json) -> Json:
+    """The same data with integers that a float cannot hold as decimal strings.
+
+    Implements: CF-3.
+    """
+    if type(value) is int:
+        return value if -EXACT < value < EXACT else str(value)
+    if isinstance(value, list):
+        return [with_strings(item) for item in value]
+    if isinstance(value, dict):
+        return {key: with_strings(item) for key, item in value.items()}
+    return value
+
+
+def real_as_json(value: float) -> float | str:
+    """A number of a gradient; what is not finite is a string.
+
+    Implements: CF-3.
+    """
+    return value if math.isfinite(value) else str(value)
+
+
+def integer(value: Json, place: str, clause: str) -> int:
+    """An exact integer: a JSON number without fraction and exponent, or a decimal string.
+
+    Implements: CF-3.
+    """
+    if type(value) is int:
+        return value
+    if isinstance(value, str) and _DIGITS.fullmatch(value):
+        return int(value)
+    raise FormError(clause, place, "an integer", value)
+
+
+def integers(value: Json, place: str, clause: str) -> tuple[int, ...]:
+    """A list of integers."""
+    return tuple(integer(entry, place, clause) for entry in listed(value, place, clause))
+
+
+def reals(value: Json, place: str, clause: str) -> tuple[float, ...]:
+    """A list of finite numbers."""
+    found = []
+    for entry in listed(value, place, clause):
+        if type(entry) not in {int, float} or abs(entry) > sys.float_info.max:
+            raise FormError(clause, place, "a number", entry)
+        found.append(float(entry))
+    return tuple(found)
+
+
+def listed(value: Json, place: str, clause: str) -> list[Json]:
+    """A list."""
+    if not isinstance(value, list):
+        raise FormError(clause, place, "a list", value)
+    return value
+
+
+def fields(value: dict[str, Json], names: tuple[str, ...], place: str, clause: str) -> list[Json]:
+    """The fields of an object that has exactly these."""
+    if set(value) != set(names):
+        raise FormError(clause, place, f"the fields {', '.join(names)}", ", ".join(value))
+    return [value[name] for name in names]
+
+
+# Alarms.
+
+
+@attrs.frozen
+class AlarmLine:
+    """One alarm: reason, phase, round, sender, and what it is about as text.
+
+    Implements: RE-5, CF-9.
+    """
+
+    reason: str
+    phase: str
+    round: int
+    sender: int | None = None
+    about: str | None = None
+
+
+def alarm_line(raised: Raised) -> AlarmLine:
+    """An alarm in the form that all documents have.
+
+    Implements: RE-5.
+    """
+    return AlarmLine(
+        reason=raised.alarm.name,
+        phase=raised.phase,
+        round=raised.round,
+        sender=raised.sender,
+        about=about_text(raised.about),
+    )
+
+
+def alarm_as_json(raised: Raised) -> dict[str, Json]:
+    """The same with its clause beside the reason, for readers who do not look it up."""
+    reason, *rest = unstructure(alarm_line(raised)).items()
+    return dict([reason, ("clause", raised.alarm.clause), *rest])
+
+
+def alarms_as_json(raised: Iterable[Raised]) -> list[Json]:
+    """Alarms in the order in which they were raised."""
+    return [alarm_as_json(one) for one in raised]
+
+
+def alarms_from_json(value: Json) -> tuple[AlarmLine, ...]:
+    """The alarms of an agent.
+
+    Implements: CF-9.
+    """
+    return tuple(_alarm_from_json(item) for item in listed(value, "alarms", "CF-9"))
+
+
+def _alarm_from_json(value: Json) -> AlarmLine:
+    if not isinstance(value, dict):
+        raise FormError("CF-9", "alarm", "an object", value)
+    names = tuple(field.name for field in attrs.fields(AlarmLine))
+    reason, phase, number, sender, about = fields(value, names, "alarm", "CF-9")
+    if not isinstance(reason, str) or not isinstance(phase, str):
+        raise FormError("CF-9", "alarm", "texts as reason and phase", value)
+    if about is not None and not isinstance(about, str):
+        raise FormError("CF-9", "alarm", "a text or null as about", about)
+    return AlarmLine(
+        reason=reason,
+        phase=phase,
+        round=integer(number, "alarm", "CF-9"),
+        sender=None if sender is None else integer(sender, "alarm", "CF-9"),
+        about=about,
+    )
+
+
+def learning_alarm(line: AlarmLine) -> Raised:
+    """The alarm of a learning round that a line stands for; those are about nothing else."""
+    return Raised(Alarm[line.reason], line.phase, line.round, line.sender, line.about)
+
+
+def about_text(about: object) -> str | None:
+    """An agent as "2", a tag or a pair as "2/0" or "2/key", a weighting by its name."""
+    if isinstance(about, tuple):
+        return "/".join(map(str, about))
+    return None if about is None else str(about)
+
+
+# Messages: the kinds that all documents have.
+
+
+@attrs.frozen
+class Malformed:
+    """What stands for a message or a value of no admitted form when it is read."""
+
+    text: str = ""
+
+
+def is_mapping(message: Message) -> bool:
+    """Whether a message is a mapping as agents send it; other classes may do anything."""
+    return type(message) in {dict, MappingProxyType}
+
+
+def is_learning(message: Message, dimension: int) -> bool:
+    """Whether a message is a pair of int64 vectors of length d, in range or not."""
+    return isinstance(message, LearningMessage) and all(
+        isinstance(vector, np.ndarray) and vector.dtype == np.int64 and vector.shape == (dimension,)
+        for vector in (message.model, message.scaled_gradient)
+    )
+
+
+# Messages in a log: values stand in rows of arrays or tables (recordings and vectors).
+
+
+@attrs.frozen
+class InArrays:
+    """A learning message that stands in `models.npy` and `gradients.npy`."""
+
+    kind: ClassVar[str] = "array"
+
+
+@attrs.frozen
+class LearningRow:
+    """A learning message on a single edge: a row of `deviations.npy`."""
+
+    kind: ClassVar[str] = "learning"
+    row: int
+
+
+@attrs.frozen
+class AlarmState:
+    """What the agreement exchanges."""
+
+    kind: ClassVar[str] = "flag"
+    value: bool
+
+
+@attrs.frozen
+class BroadcastEntries:
+    """A broadcast message.
+
+    `keys` has (source, key), `rows` (source, slot, row of reports.npy or estimates.npy), `nulls`
+    and `malformed` the tags (source, slot) whose value is null or of no admitted form;
+    `unknown_tags` says whether there were entries with tags that do not exist.
+    """
+
+    kind: ClassVar[str] = "entries"
+    keys: tuple[tuple[int, int], ...] = ()
+    rows: tuple[tuple[int, int, int], ...] = ()
+    nulls: tuple[tuple[int, int], ...] = ()
+    malformed: tuple[tuple[int, int], ...] = ()
+    unknown_tags: bool = False
+
+
+@attrs.frozen
+class Other:
+    """Anything else: no phase accepts it. The text is for people."""
+
+    kind: ClassVar[str] = "other"
+    text: str = ""
+
+
+Spoken = InArrays | LearningRow | AlarmState | BroadcastEntries | Other | None
+
+
+class RowWriter(Protocol):
+    """The tables of values as they are written."""
+
+    def known(self, table: str, value: object) -> int | None:
+        """The row of this very object, if it was put before."""
+
+    def put(self, table: str, value: SomeEstimate | LearningMessage) -> int:
+        """Put a value into a table; in which row it stands."""
+
+
+class RowSource(Protocol):
+    """The tables of values as they are read, and keys; all checked."""
+
+    def key(self, key: int) -> int:
+        """One object for equal keys."""
+
+    def value(self, table: str, row: int) -> SomeEstimate:
+        """A row of `reports` or `estimates`."""
+
+    def pair(self, row: int) -> LearningMessage:
+        """A row of `deviations`."""
+
+
+@attrs.frozen
+class Codec:
+    """Encodes and decodes the messages of a log, for one set of parameters.
+
+    A message that is not of the form that its phase demands is only kept as such: every receiver
+    treats all of them alike.
+    """
+
+    parameters: ValidParameters
+    broadcasts: Mapping[str, ValidatedBroadcast] = attrs.field(init=False, eq=False, repr=False)
+
+    @broadcasts.default
+    def _broadcasts(self) -> Mapping[str, ValidatedBroadcast]:
+        machines = [stage.machine for stage in Valid(self.parameters).stages]
+        return {m.phase: m for m in machines if isinstance(m, ValidatedBroadcast)}
+
+    def table(self, phase: str) -> str:
+        """The table that holds the values of a broadcast."""
+        return "estimates" if phase == ESTIMATES else "reports"
+
+    def encode(self, phase: str, message: Message, rows: RowWriter) -> Spoken:
+        """A message on a single edge as the log has it.
+
+        Implements: RE-4.
+        """
+        if message is None:
+            return None
+        if phase == LEARNING and is_learning(message, self.parameters.lattice.dimension):
+            return LearningRow(rows.put("deviations", message))  # type: ignore[arg-type]
+        if phase == AGREEMENT and isinstance(message, bool):
+            return AlarmState(message)
+        if phase in self.broadcasts and is_mapping(message):
+            return self._entries(phase, message, rows)  # type: ignore[arg-type]
+        return Other(_kept_text(message))
+
+    def _entries(
+        self, phase: str, message: Mapping[Tag, object], writer: RowWriter
+    ) -> BroadcastEntries:
+        machine = self.broadcasts[phase]
+        known = {
+            machine.order[tag]: value for tag, value in message.items() if tag in machine.order
+        }
+        table = self.table(phase)
+        keys, rows, nulls, malformed = [], [], [], []
+        for position in sorted(known):
+            (source, slot), value = machine.tags[position], known[position]
+            tag = (source, KEY if isinstance(slot, str) else slot)
+            row = writer.known(table, value)
+            if row is not None:
+                rows.append((*tag, row))
+            elif value is None:
+                nulls.append(tag)
+            elif not machine.well_formed((source, slot), value):
+                malformed.append(tag)
+            elif isinstance(value, int):
+                keys.append((source, value))
+            elif isinstance(value, tuple | WideIntegers):
+                rows.append((*tag, writer.put(table, value)))
+        return BroadcastEntries(
+            keys=tuple(keys),
+            rows=tuple(rows),
+            nulls=tuple(nulls),
+            malformed=tuple(malformed),
+            unknown_tags=len(known) < len(message),
+        )
+
+    def decode(self, phase: str, spoken: Spoken, rows: RowSource) -> Message:
+        """The message that an entry of the log stands for; `InArrays` is decoded by the reader.
+
+        Implements: RE-4, RE-7.
+        """
+        if spoken is None:
+            return None
+        if isinstance(spoken, Other):
+            return Malformed(spoken.text)
+        if isinstance(spoken, LearningRow) and phase == LEARNING:
+            return rows.pair(spoken.row)
+        if isinstance(spoken, AlarmState) and phase == AGREEMENT:
+            return spoken.value
+        if isinstance(spoken, BroadcastEntries) and phase in self.broadcasts:
+            return self._mapping(phase, spoken, rows)
+        raise WireError(f"{type(spoken).kind!r} in phase {phase}")
+
+    def _mapping(
+        self, phase: str, spoken: BroadcastEntries, rows: RowSource
+    ) -> Mapping[object, object]:
+        machine = self.broadcasts[phase]
+        if spoken.keys if phase != KEYS else spoken.rows:
+            raise WireError(f"values of another phase than {phase}")
+        table = self.table(phase)
+        values: list[tuple[int, int, object]] = [
+            *((source, KEY, rows.key(key)) for source, key in spoken.keys),
+            *((source, slot, rows.value(table, row)) for source, slot, row in spoken.rows),
+            *((source, slot, None) for source, slot in spoken.nulls),
+            *((source, slot, Malformed()) for source, slot in spoken.malformed),
+        ]
+        message: dict[object, object] = {}
+        for source, slot, value in values:
+            tag: Tag = (source, "key" if slot == KEY else slot)
+            if tag not in machine.order or tag in message:
+                raise WireError(f"tag ({source}, {slot}) does not exist or stands twice")
+            if type(value) is int and not machine.well_formed(tag, value):
+                raise WireError(f"the key of {source} is out of range")
+            message[tag] = value
+        return message | ({"unknown": None} if spoken.unknown_tags else {})
+
+
+def _kept_text(message: Message) -> str:
+    if isinstance(message, LearningMessage):
+        return "learning message of another form"
+    if isinstance(message, bool | int | float | str | tuple | list):
+        try:
+            return repr(message)[:TEXT_LENGTH].encode("ascii", "replace").decode()
+        except ValueError:  # an integer with too many digits
+            pass
+    return type(message).__name__[:TEXT_LENGTH]
+
+
+def pair_in_place(message: LearningMessage, number: Callable[[int], Json]) -> dict[str, Json]:
+    """The two vectors of a learning message.
+
+    Implements: VE-7, CF-7.
+    """
+    return {
+        "model": [number(entry) for entry in message.model.tolist()],
+        "scaled_gradient": [number(entry) for entry in message.scaled_gradient.tolist()],
+    }
+
+
+# Messages in place: what a Byzantine agent says stays what it is; nothing malformed becomes
+# well-formed on the way (the pipe to an agent).
+
+
+def message_as_json(message: Message) -> Json:
+    """A message of anybody, with all its values in place.
+
+    Implements: CF-7.
+    """
+    if isinstance(message, LearningMessage):
+        parts = _vector(message.model), _vector(message.scaled_gradient)
+        return {"kind": LearningRow.kind, "model": parts[0], "scaled_gradient": parts[1]}
+    if isinstance(message, bool):
+        return {"kind": AlarmState.kind, "value": message}
+    if is_mapping(message) and isinstance(message, Mapping):
+        entries = [[*_tag(tag), _value(value)] for tag, value in message.items()]
+        return {"kind": BroadcastEntries.kind, "entries": entries}
+    return {"kind": Other.kind, "text": ascii_text(message)}
+
+
+def _vector(vector: object) -> Json:
+    """A vector of integers, of any length and size; anything else is named only."""
+    if not isinstance(vector, np.ndarray) or vector.ndim != 1:
+        return {"other": ascii_text(vector)}
+    if vector.dtype == np.int64:
+        return vector.tolist()
+    too_large = vector.dtype == object and all(type(entry) is int for entry in vector)
+    fits = too_large and all(-(2**63) <= entry < 2**63 for entry in vector)
+    return {"other": ascii_text(vector)} if fits or not too_large else vector.tolist()
+
+
+def _tag(tag: object) -> tuple[int, int]:
+    if isinstance(tag, tuple) and len(tag) == 2 and type(tag[0]) is int:
+        source, slot = tag
+        if slot == "key":
+            return source, KEY
+        if type(slot) is int and slot >= 0:
+            return source, slot
+    return UNKNOWN, UNKNOWN
+
+
+def _value(value: object) -> Json:
+    if value is None or isinstance(value, bool) or type(value) is int:
+        return value
+    if type(value) is tuple or isinstance(value, WideIntegers):
+        plain = {*map(type, value)} <= {int}
+        return list(value) if plain else [_value(entry) for entry in value]
+    return {"other": ascii_text(value)}
+
+
+def message_from_json(value: Json, dimension: int) -> Message:
+    """What an agent says.
+
+    Implements: CF-7.
+    """
+    if value is None:
+        return None
+    readers: dict[str, Callable[[], Message]] = {
+        LearningRow.kind: lambda: _learning_from_json(value, dimension),
+        AlarmState.kind: lambda: _flag_from_json(value),
+        BroadcastEntries.kind: lambda: _entries_from_json(value),
+    }
+    kind = value.get("kind") if isinstance(value, dict) else None
+    if not isinstance(kind, str) or kind not in readers:
+        raise FormError("CF-7", "message", "null, or kind learning, flag or entries", value)
+    return readers[kind]()
+
+
+def _learning_from_json(value: dict[str, Json], dimension: int) -> Message:
+    _kind, model, gamma = fields(value, ("kind", "model", "scaled_gradient"), "message", "CF-7")
+    vectors = [integers(part, "message", "CF-7") for part in (model, gamma)]
+    if any(len(vector) != dimension for vector in vectors):
+        return Malformed(f"vectors of {len(vectors[0])} and {len(vectors[1])} entries")
+    if any(not -(2**63) <= entry < 2**63 for vector in vectors for entry in vector):
+        return Malformed("entries beyond 64 bits")
+    return LearningMessage(*(np.array(vector, dtype=np.int64) for vector in vectors))
+
+
+def _flag_from_json(value: dict[str, Any]) -> Message:
+    _kind, flag = fields(value, ("kind", "value"), "message", "CF-7")
+    if not isinstance(flag, bool):
+        raise FormError("CF-7", "message", "true or false", flag)
+    return flag
+
+
+def _entries_from_json(value: dict[str, Any]) -> Message:
+    _kind, entries = fields(value, ("kind", "entries"), "message", "CF-7")
+    found: dict[tuple[int, int | str], object] = {}
+    for entry in listed(entries, "message", "CF-7"):
+        if not isinstance(entry, list) or len(entry) != 3:
+            raise FormError("CF-7", "message", "entries [source, slot, value]", entry)
+        source, slot = (integer(part, "message", "CF-7") for part in entry[:2])
+        tag = (source, "key" if slot == KEY else slot)
+        if tag in found:
+            raise FormError("CF-7", "message", "each tag once", entry)
+        several = isinstance(entry[2], list)
+        try:
+            found[tag] = (integers if several else integer)(entry[2], "message", "CF-7")
+        except FormError as error:
+            error.source = source
+            raise
+    return found
+
+
+# Parameters.
+
+
+@attrs.frozen
+class BoundsLine:
+    """The squares of B_t and C_t, in lattice units, for t = 1..T."""
+
+    kind: ClassVar[str] = "bounds"
+    model_squared: tuple[int, ...]
+    gradient_squared: tuple[int, ...]
+
+
+@attrs.frozen
+class WeightingLine:
+    """The weights w_1..w_T, the W = total[0]/total[1] they are divided by, the thresholds."""
+
+    name: str
+    weights: tuple[int, ...]
+    total: tuple[int, int]
+    optimality: int
+    heterogeneity: int
+    origin: str = "configured"
+
+
+@attrs.frozen
+class PublicParameters:
+    """The public parameters under the names that all documents have.
+
+    Implements: VA-9.
+    """
+
+    agents: int
+    edges: tuple[tuple[int, int], ...]
+    dimension: int
+    fraction_bits: int
+    step_bits: int
+    mixing: tuple[int, ...]
+    gradient: tuple[int, ...]
+    max_degree: int
+    prime: int
+    model_limit: int
+    gradient_limit: int
+    start_model: tuple[int, ...]
+    bounds: BoundsLine | None
+    weightings: tuple[WeightingLine, ...]
+    keys_checked: CheckedKeys
+    without: tuple[str, ...]
+
+
+def public_parameters(parameters: ValidParameters) -> PublicParameters:
+    """The parameters of a run as documents name them.
+
+    Implements: VA-9.
+    """
+    lattice, bounds = parameters.lattice, parameters.bounds
+    return PublicParameters(
+        agents=parameters.graph.agents,
+        edges=parameters.graph.edges,
+        dimension=lattice.dimension,
+        fraction_bits=lattice.precision.fraction_bits,
+        step_bits=lattice.precision.step_bits,
+        mixing=lattice.schedule.mixing,
+        gradient=lattice.schedule.gradient,
+        max_degree=lattice.max_degree,
+        prime=parameters.field.prime,
+        model_limit=lattice.model_limit,
+        gradient_limit=lattice.gradient_limit,
+        start_model=tuple(parameters.start_model.tolist()),
+        bounds=None
+        if bounds is None
+        else BoundsLine(
+            model_squared=bounds.model_squared, gradient_squared=bounds.gradient_squared
+        ),
+        weightings=tuple(
+            WeightingLine(
+                name=weighting.name,
+                weights=weighting.weights,
+                total=weighting.total.as_integer_ratio(),
+                optimality=weighting.optimality,
+                heterogeneity=weighting.heterogeneity,
+                origin=weighting.origin,
+            )
+            for weighting in parameters.weightings
+        ),
+        keys_checked=parameters.checked_keys,
+        without=parameters.reading.turned_off,
+    )
+
+
+COUNTS = ("agents", "edges", "dimension", "fraction_bits", "step_bits", "max_degree")
+"""Parameters that are JSON numbers in every document; the others may be integers of any size."""
+RECORDED_ONLY = ("kind", "total", "origin")
+"""Fields of bounds and weightings on which no message and no alarm depends."""
+
+
+def parameters_for_agent(parameters: ValidParameters) -> dict[str, Json]:
+    """What an agent is told; the errata that are turned off are not.
+
+    Implements: CF-4.
+    """
+    document: dict[str, Json] = unstructure(public_parameters(parameters))
+    del document["without"]
+    return document
+
+
+def parameters_in_digits(parameters: ValidParameters) -> dict[str, Json]:
+    """The parameters as test vectors have them: integers of the protocol are decimal strings.
+
+    Implements: VA-9, VE-3.
+    """
+    document: dict[str, Json] = unstructure(public_parameters(parameters))
+    return {name: v if name in COUNTS else _in_digits(v) for name, v in document.items()}
+
+
+def _in_digits(value: Json) -> Json:
+    if type(value) is int:
+        return decimal(value)
+    if isinstance(value, list):
+        return [_in_digits(item) for item in value]
+    if isinstance(value, dict):
+        return {k: _in_digits(item) for k, item in value.items() if k not in RECORDED_ONLY}
+    return value
+
+
+# Text for people.
+
+
+def shown(value: object) -> str:
+    """A value in at most a hundred characters."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, LearningMessage):
+        first = value.model[:4].tolist()
+        return f"model {first}{'...' if value.model.size > 4 else ''}"
+    if isinstance(value, Malformed):
+        return f"something malformed: {value.text}"[:100]
+    if isinstance(value, AlarmLine):
+        text = f"{value.reason} in {value.phase} round {value.round}"
+        text += "" if value.sender is None else f" from {value.sender}"
+        return (text + ("" if value.about is None else f" about {value.about}"))[:160]
+    if isinstance(value, Mapping):
+        return f"{len(value)} entries"
+    text = json.dumps(value, default=str) if isinstance(value, bool) else str(value)
+    return text if len(text) <= 100 else text[:97] + "..."
+
+
+def ascii_text(value: object) -> str:
+    """The same in ASCII."""
+    return shown(value).encode("ascii", "replace").decode()
