@@ -23,7 +23,7 @@ check: $(READY)
 deep: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,fuzz]"
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -n auto -m "deep or not deep"
-	$(BIN)/python tests/mutation/run.py --write spec/mutants.md
+	$(BIN)/python tests/mutation/run.py --write docs/tables/mutants.md
 
 bench: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,bench]"

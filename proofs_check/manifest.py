@@ -1,4 +1,4 @@
-"""What is expected of every step, recorded; and the table of all steps for the specification."""
+"""What is expected of every step, recorded; and the table of all steps."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -68,12 +68,13 @@ def manifest_text(
 
 
 def link(clause: str) -> str:
-    """A clause or an erratum as a link inside the specification."""
-    return f"[{clause}]({_HOMES[clause.rstrip('0123456789').rstrip('-')]}.md#{clause.lower()})"
+    """A clause or an erratum as a link from `docs/tables/` into the specification."""
+    home = _HOMES[clause.rstrip("0123456789").rstrip("-")]
+    return f"[{clause}](../../spec/{home}.md#{clause.lower()})"
 
 
 def markdown(proofs: Iterable[Proof], recorded: Mapping[str, Mapping[str, Any]]) -> str:
-    """The page `spec/proofs.md`: every step with method, axioms and recorded result."""
+    """The page `docs/tables/proofs.md`: every step with method, axioms and recorded result."""
     proofs = tuple(proofs)
     steps = [step for proof in proofs for step in proof.steps]
     lines = [

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 HIDDEN = {".venv", ".git", "node_modules", "build", "dist", "runs"}
 
 _FENCE = re.compile(r"^```(.*)$")
-_LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+_LINK = re.compile(r"!?\[([^\]]*)\]\(([^)\s]+)\)")
 _ANCHOR = re.compile(r'<a id="([^"]+)"></a>')
 _HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$")
 _CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
@@ -72,15 +72,20 @@ def commands(block: Block) -> Iterator[Command]:
         current, output = (line[2:], block.line + offset), []
 
 
-def links(text: str) -> Iterator[tuple[int, str]]:
-    """The targets of the links of a text outside code, with their lines."""
+def prose(text: str) -> Iterator[tuple[int, str]]:
+    """The lines of a text outside code, with their numbers; code spans are left out."""
     fenced = False
     for number, line in enumerate(text.split("\n"), start=1):
         if _FENCE.match(line):
             fenced = not fenced
         elif not fenced and not line.startswith("    "):
-            plain = _CODE.sub("", line)
-            yield from ((number, target) for target in _LINK.findall(plain))
+            yield number, _CODE.sub("", line)
+
+
+def links(text: str) -> Iterator[tuple[int, str, str]]:
+    """The links of a text outside code: the line, the words, the target."""
+    for number, line in prose(text):
+        yield from ((number, words, target) for words, target in _LINK.findall(line))
 
 
 def anchors(text: str) -> set[str]:

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import io
+import os
 import re
 import shlex
 import sys
@@ -12,11 +13,36 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from tests.documents import ROOT, Block, Command, anchors, blocks, commands, links, markdown_files
+from tests.documents import (
+    ROOT,
+    Block,
+    Command,
+    anchors,
+    blocks,
+    commands,
+    links,
+    markdown_files,
+    prose,
+)
+from valid_ref.alarms import Alarm
 from valid_ref.cli import app
 from valid_ref.errors import ValidRefError
+from valid_ref.trace import Specification, load
 
-GUIDES = sorted((ROOT / "spec" / "guides").glob("*.md"))
+GUIDES = sorted((ROOT / "docs" / "guides").glob("*.md"))
+CLAUSE = re.compile(r"(?<!\w)(?:[A-Z]{2}-\d+|VS\d|[PA]\d{2})(?!\w)")
+"""The id of a clause or an erratum; V2, L2 and S2 mean a clause only as the words of a link."""
+PROTOCOLS = (
+    "learn-model",
+    "validated-broadcast",
+    "local-validate",
+    "global-validate",
+    "validation-state-agreement",
+    "valid",
+)
+"""The chapters that begin with a listing."""
+NOT_IN_A_LISTING = {"VA-6", "VA-7"}
+"""Rules about documents and errata, which no agent carries out."""
 EXAMPLE_AGENT = ROOT / "valid_ref" / "testing" / "conform" / "agent.py"
 REDUCED = (
     (r"--max-agents \d", "--max-agents 3"),
@@ -45,7 +71,7 @@ def invoke(words: tuple[str, ...]) -> tuple[int, str]:
 @pytest.mark.parametrize("path", markdown_files(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_link_leads_to_a_file_and_an_anchor(path: Path) -> None:
     wrong = []
-    for line, target in links(path.read_text(encoding="utf-8")):
+    for line, _words, target in links(path.read_text(encoding="utf-8")):
         if re.match(r"[a-z]+:", target):
             continue
         name, _hash, anchor = target.partition("#")
@@ -59,8 +85,52 @@ def test_every_link_leads_to_a_file_and_an_anchor(path: Path) -> None:
 
 def test_a_link_that_leads_nowhere_is_found() -> None:
     text = "[a](x.md#b) `[c](d)`\n```\n[e](f)\n```\n![g](h.png)"
-    assert list(links(text)) == [(1, "x.md#b"), (5, "h.png")]
+    assert list(links(text)) == [(1, "a", "x.md#b"), (5, "g", "h.png")]
     assert anchors('# A b: c\n<a id="q"></a>\n# A b: c') == {"a-b-c", "a-b-c-1", "q"}
+
+
+@functools.cache
+def specification() -> Specification:
+    return load(ROOT).specification
+
+
+def test_every_clause_that_a_document_names_exists_and_its_link_leads_to_it() -> None:
+    """The trace tool sees to this in `spec/`; here for all other documents."""
+    homes = {name: clause.file for name, clause in specification().clauses.items()}
+    wrong = []
+    for path in markdown_files():
+        inside = path.relative_to(ROOT)
+        if inside.parts[0] == "spec":
+            continue
+        text = path.read_text(encoding="utf-8")
+        found = [(line, name) for line, plain in prose(text) for name in CLAUSE.findall(plain)]
+        wrong += [f"{inside}:{line}: {name}" for line, name in found if name not in homes]
+        for line, words, target in links(text):
+            if words in homes:
+                home = os.path.relpath(ROOT / homes[words], path.parent)
+                if target != f"{home}#{words.lower()}":
+                    wrong.append(f"{inside}:{line}: {words} is not at {target}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("chapter", PROTOCOLS)
+def test_a_chapter_of_a_protocol_begins_with_one_listing_of_its_rules(chapter: str) -> None:
+    clauses = specification().clauses
+    own = [clause for clause in clauses.values() if clause.file == f"spec/{chapter}.md"]
+    text = (ROOT / "spec" / f"{chapter}.md").read_text(encoding="utf-8")
+    before = "\n".join(text.split("\n")[: min(clause.line for clause in own) - 1])
+    [listing] = blocks(before)
+    assert 10 <= len(listing.lines) <= 30
+    named = set()
+    for line in listing.lines:
+        code, _hash, comment = line.partition("  # ")
+        here = set(comment.split(", ")) - {""}
+        assert here <= clauses.keys(), line
+        reasons = re.findall(r"\b[A-Z]{2,}_[A-Z_]+\b", code)
+        assert {Alarm[reason].clause for reason in reasons} <= here, line
+        named |= here
+    rules = {clause.identifier for clause in own if clause.kind == "rule"}
+    assert rules - named == rules & NOT_IN_A_LISTING
 
 
 @pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.stem)

@@ -1,6 +1,6 @@
-"""Every implementation in the vectors, the kit and the arena: the table of spec/implementations.md.
+"""Every implementation in the vectors, the kit and the arena: docs/tables/implementations.md.
 
-python -m tests.foreign.matrix [--write spec/implementations.md] [--examples 50]
+python -m tests.foreign.matrix [--write docs/tables/implementations.md] [--examples 50]
 """
 
 import argparse
@@ -43,9 +43,10 @@ TRIALS: Mapping[str, Scenario] = {
 
 HEAD = """# Implementations
 
-Every implementation that comes with the reference, in the vectors ([vectors.md](vectors.md)), in
-the kit and in the arena ([conformance.md](conformance.md)). Made by
-`python -m tests.foreign.matrix --write spec/implementations.md`.
+Every implementation that comes with the reference, in the vectors
+([vectors.md](../../spec/vectors.md)), in the kit and in the arena
+([conformance.md](../../spec/conformance.md)). Made by
+`python -m tests.foreign.matrix --write docs/tables/implementations.md`.
 
 - *vectors*: cases that pass and that may be skipped, since they show the text as printed.
 - *conform*: cases of `valid-ref conform`, fixed and generated, in which every answer is right.

@@ -25,7 +25,7 @@ from valid_ref.scenario.parts import Family
 from valid_ref.testing.conform import kit
 from valid_ref.testing.conform.process import ProcessPeer
 
-TABLE = ROOT / "spec" / "implementations.md"
+TABLE = ROOT / "docs" / "tables" / "implementations.md"
 
 
 def skip_without(*tools: str) -> None:

@@ -1,6 +1,6 @@
 """Break the code in one small place at a time, and see that the tests notice.
 
-    python tests/mutation/run.py [--write spec/mutants.md] [--only WORD] [--jobs 2] [--fresh]
+    python tests/mutation/run.py [--write docs/tables/mutants.md] [--only WORD] [--jobs 2] [--fresh]
 
 Each mutant is made in a copy of the tree; the tests named with it run until the first failure.
 First all these tests run on the copy as it is: if one fails there, it shows nothing. A run that was
@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-COPIED = ("valid_ref", "proofs_check", "torch_backend", "tests", "spec", "pyproject.toml")
+COPIED = ("valid_ref", "proofs_check", "torch_backend", "tests", "spec", "docs", "pyproject.toml")
 KNOWN = ROOT / ".mutants.jsonl"
 LONGEST = 900
 """Seconds after which the tests of a mutant have no end."""
@@ -83,7 +83,7 @@ def pytest(where: Path, tests: Sequence[str], cache: Path) -> tuple[int | None, 
 
 def noticed() -> dict[tuple[str, str], str]:
     """The test that noticed a mutant when the table was made; it is tried first."""
-    lines = (ROOT / "spec" / "mutants.md").read_text(encoding="utf-8").splitlines()
+    lines = (ROOT / "docs" / "tables" / "mutants.md").read_text(encoding="utf-8").splitlines()
     rows = [[cell.strip(" `") for cell in line.split("|")] for line in lines]
     found = {(row[1], row[2]): f"tests/{row[5]}" for row in rows if len(row) == 7}
     return {name: test for name, test in found.items() if "::" in test}
@@ -167,7 +167,7 @@ def commit() -> str:
 
     name = git("rev-parse", "--short=12", "HEAD") or "unknown"
     changed = git(
-        "status", "--porcelain", "--untracked-files=no", "--", *COPIED, ":!spec/mutants.md"
+        "status", "--porcelain", "--untracked-files=no", "--", *COPIED, ":!docs/tables/mutants.md"
     )
     return f"{name} with changes" if changed else name
 
@@ -181,7 +181,7 @@ def table(rows: Sequence[tuple[Any, str, str]]) -> str:
         "",
         "The code broken in one small place at a time, mostly a check turned off, and the first test "
         "that notices. Made by",
-        "`python tests/mutation/run.py --write spec/mutants.md` (in `make deep`).",
+        "`python tests/mutation/run.py --write docs/tables/mutants.md` (in `make deep`).",
         "",
         f"{len(rows)} mutants, {caught} caught ({today}, commit {commit()}).",
     ]

@@ -1,4 +1,4 @@
-"""The manifest lists every step, and the page in the specification is what is generated."""
+"""The manifest lists every step, and the page of all proofs is what is generated."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from proofs_check.framework import ProofError
 from proofs_check.manifest import expectation, markdown, read_manifest
 from proofs_check.registry import load_all, steps_of
 
-PAGE = Path(__file__).resolve().parents[2] / "spec" / "proofs.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "tables" / "proofs.md"
 
 
 def test_the_page_is_generated_from_the_proofs() -> None:

@@ -66,7 +66,8 @@ def explore(
         bool, typer.Option("--baseline", help="Measure the plain Python twin in the same run.")
     ] = False,
     record: Annotated[
-        Path | None, typer.Option(help="Manifest to enter the counts in (spec/explored.json).")
+        Path | None,
+        typer.Option(help="Manifest to enter the counts in (docs/tables/explored.json)."),
     ] = None,
 ) -> None:
     """Try all graphs, Byzantine sets, sources and strategies, and count what is violated.

@@ -35,7 +35,7 @@ def prove(
         bool, typer.Option("--details", help="Print each statement and what was found.")
     ] = False,
     record: Annotated[
-        bool, typer.Option("--record", help="Write the manifest and spec/proofs.md anew.")
+        bool, typer.Option("--record", help="Write the manifest and docs/tables/proofs.md anew.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     quiet: Annotated[
@@ -141,7 +141,7 @@ def _document(proofs: Any, outcomes: list[Any], registry: Any, runner: Any) -> d
 
 
 def _record(proofs: Any, outcomes: list[Any], whole: bool) -> None:
-    """Write what came out into the manifest, and the table into the specification."""
+    """Write what came out into the manifest, and the table into the documents."""
     if not whole:
         raise ProofsMissingError("--record writes the table of all proofs: give no name")
     manifest, root = _proofs("manifest"), find_root(Path.cwd())
@@ -150,4 +150,4 @@ def _record(proofs: Any, outcomes: list[Any], whole: bool) -> None:
     text = manifest.manifest_text(proofs, outcomes, known)
     path.write_text(text, encoding="utf-8")
     page = manifest.markdown(proofs, manifest.read_manifest(path))
-    (root / "spec" / "proofs.md").write_text(page, encoding="utf-8")
+    (root / "docs" / "tables" / "proofs.md").write_text(page, encoding="utf-8")

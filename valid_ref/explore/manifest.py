@@ -1,6 +1,6 @@
 """The record of explorations in the repository: what was counted, and how long it took once.
 
-`spec/explored.json` has one entry for every settings; `counts` must come out again exactly,
+`docs/tables/explored.json` has one entry for every settings; `counts` must come out again exactly,
 `measured` is about one machine on one day and is never asserted.
 """
 

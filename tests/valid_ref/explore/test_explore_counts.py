@@ -19,7 +19,7 @@ from valid_ref.explore import (
 from valid_ref.explore.manifest import Entry
 from valid_ref.reading import Reading
 
-MANIFEST = Path(__file__).resolve().parents[3] / "spec" / "explored.json"
+MANIFEST = Path(__file__).resolve().parents[3] / "docs" / "tables" / "explored.json"
 ENTRIES = read_manifest(MANIFEST)
 BYZANTINE, HONEST = "Byzantine source", "honest source"
 
