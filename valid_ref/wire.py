@@ -677,7 +677,7 @@ def _in_digits(value: Json) -> Json:
 # Text for people.
 
 
-def shown(value: object) -> str:
+def shown(value: object) -> str:  # noqa: PLR0911 - one return per kind of value
     """A value in at most a hundred characters."""
     if value is None:
         return "nothing"
@@ -692,7 +692,10 @@ def shown(value: object) -> str:
         return (text + ("" if value.about is None else f" about {value.about}"))[:160]
     if isinstance(value, Mapping):
         return f"{len(value)} entries"
-    text = json.dumps(value, default=str) if isinstance(value, bool) else str(value)
+    try:
+        text = json.dumps(value, default=str) if isinstance(value, bool) else str(value)
+    except ValueError:  # Python refuses to write integers of more than some thousand digits
+        return "an integer of very many digits"
     return text if len(text) <= 100 else text[:97] + "..."
 
 

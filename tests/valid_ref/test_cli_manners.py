@@ -8,7 +8,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from valid_ref.cli import app
+from valid_ref.cli import app, main
 from valid_ref.errors import ValidRefError
 from valid_ref.report.plots import require_matplotlib
 
@@ -120,3 +120,30 @@ def test_run_and_demo_write_pages(tmp_path) -> None:
     shown = run("run", *SMALL, "--report", str(page))
     assert "open it in a browser" in shown.output
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+UNWRITABLE = [
+    ("run", *SMALL, "--report"),
+    ("run", *SMALL, "--plot"),
+    ("report", *SMALL, "-o"),
+    ("demo", "-o"),
+    ("arena", *SMALL, "-o"),
+    ("vectors", "--bundle"),
+    ("errata", "P14", "--report"),
+    ("explore", "--max-agents", "3", "--jobs", "1", "--quiet", "--record"),
+    ("conform", "--fault", "eta-index", "--examples", "0", "--save"),
+]
+
+
+@pytest.mark.parametrize("words", UNWRITABLE, ids=lambda words: " ".join((words[0], words[-1])))
+def test_a_place_that_cannot_be_written_is_one_line(tmp_path, monkeypatch, capsys, words) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    target = {"--plot": "x.png", "--bundle": "x.zip", "--record": "x.json"}.get(words[-1], "x.html")
+    if words[0] == "arena":
+        target = "x.zip"
+    monkeypatch.setattr(sys, "argv", ["valid-ref", *words, str(blocked / target)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1

@@ -71,3 +71,9 @@ def main() -> None:
     except ValidRefError as error:
         typer.echo(f"valid-ref: {printable(error, longest=2000)}", err=True)
         sys.exit(2)
+    except BrokenPipeError:
+        raise
+    except OSError as error:  # a file that cannot be read or written, whichever command met it
+        place = "" if error.filename is None else f"{error.filename}: "
+        typer.echo(f"valid-ref: {printable(f'{place}{error.strerror or error}')}", err=True)
+        sys.exit(2)

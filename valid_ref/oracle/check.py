@@ -89,6 +89,8 @@ def recorded_problem(header: Header, losses: Losses) -> Problem:
         if problem.dimension != d or len(problem.losses) != n:
             raise RecordingError("header.json: losses for another network", clause="RE-11")
         _check_range(problem, losses.delta)
+    if not 0 < losses.eps_success < math.inf:
+        raise RecordingError("header.json: eps_success is not positive", clause="MO-11")
     return problem
 
 

@@ -23,7 +23,7 @@ from valid_ref.protocols.local_validate import is_report
 from valid_ref.protocols.measures import ESTIMATES, REPORTS, is_wide_estimate, most_numbers
 from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.protocols.valid import Valid
-from valid_ref.wire import Codec, InArrays, Spoken, WireError
+from valid_ref.wire import Codec, InArrays, LearningRow, Spoken, WireError
 
 Array = np.ndarray[Any, Any]
 One = Callable[[str, SomeEstimate], SomeEstimate]
@@ -271,6 +271,8 @@ class Recording:
         gamma = self.arrays["gradients"][line.round - 1, agent]
         if isinstance(spoken, InArrays):
             return LearningMessage(model, gamma)
+        if isinstance(spoken, LearningRow):
+            raise RecordingError(f"{place}: words to all stand in the arrays", clause="RE-4")
         if model.any() or gamma.any():
             raise RecordingError(
                 f"{place}: the arrays hold a message that was not said", clause="RE-4"
@@ -366,7 +368,7 @@ def open_recording(path: Path, limits: Limits | None = None) -> Recording:
         raise RecordingError(f"log.jsonl: the end names {len(end.agents)} agents", clause="RE-5")
     genesis = hashlib.sha256(raw)
     for array in ([] if start is None else [start]) + [arrays["keys"]]:
-        genesis.update(array.tobytes())
+        genesis.update(array.data)
     return Recording(path, header, parameters, arrays, end is not None, end, log, limits, genesis)
 
 

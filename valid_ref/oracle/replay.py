@@ -335,8 +335,8 @@ class AgentReplay:
         self._coming[self.agent] = said
 
     def _to_all(self, spoken: Round) -> Message:
-        """What the agent says to all; also if that is recorded edge by edge."""
-        if not spoken.deviations:
+        """What the agent says to all; also if only edges are recorded, and nothing to all."""
+        if not spoken.deviations or spoken.said[self.agent] is not None:
             return spoken.said[self.agent]
         receivers = self.parameters.graph.neighbours(self.agent)
         heard = [spoken.deviations.get((self.agent, r), spoken) for r in receivers]
@@ -345,7 +345,7 @@ class AgentReplay:
             or message_difference(self.parameters, spoken.phase, self.agent, heard[0], message)
             for message in heard
         )
-        return spoken.said[self.agent] if differs else heard[0]
+        return None if differs else heard[0]
 
     def judge(self, spoken: Round) -> None:
         """Compare what the agent says with what it must say, to all and on every edge.

@@ -144,6 +144,8 @@ class RecordingWriter:
         """
         shape = (self._parameters.graph.agents, self._parameters.lattice.dimension)
         others = {} if others is None else others
+        if any(is_learning(message, shape[1]) for message in others.values()):
+            raise RecordingError("words to all stand in the arrays", clause="RE-4")
         for name, array in (("models", models), ("gradients", gradients)):
             if array.dtype != np.int64 or array.shape != shape:
                 raise RecordingError(

@@ -7,6 +7,7 @@ import attrs
 
 from valid_ref import wire
 from valid_ref.machine import Message
+from valid_ref.printable import printable
 from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.testing.conform.errors import (
     AgentFault,
@@ -25,6 +26,8 @@ CLAUSES: Mapping[str, str] = {
 """The clause that says what each request and its reply hold."""
 
 PROTOCOL = "valid-ref/conformance/1"
+LONGEST_NAME = 80
+"""Characters of the name that an agent gives itself; it is text of a stranger."""
 FLOODS, INTEGERS = ("fresh", "held"), ("number", "string")
 
 
@@ -73,7 +76,7 @@ def greeted(peer: Peer) -> Conversation:
     if spoken is None or not isinstance(name, str) or flood not in FLOODS or form not in INTEGERS:
         expected = "protocol and name as texts, flood fresh or held, integers number or string"
         raise wrong_form("CF-2", "reply to hello", expected, reply)
-    return Conversation(peer, name, flood == "held", form == "string")
+    return Conversation(peer, printable(name, LONGEST_NAME), flood == "held", form == "string")
 
 
 @found_as_fault
