@@ -16,10 +16,10 @@ from torch_backend.attacks.attack import Deviation, Edge, View
 from torch_backend.data.batches import batch_indices
 from torch_backend.delivery import Said, alarms_after, deliver
 from torch_backend.errors import ConfigError
-from torch_backend.estimates import Estimates, no_estimates
-from torch_backend.fast import room
+from torch_backend.estimates import Estimates, Row, no_estimates
+from torch_backend.kernels import empty_tensor
 from torch_backend.program import Program
-from torch_backend.rules.plain import Plain, mix
+from torch_backend.rules.gossip import Plain, mix
 from torch_backend.rules.rule import Losses, Received
 from valid_ref.alarms import Alarm, Alarms, Raised
 from valid_ref.protocols.learn import PHASE
@@ -108,6 +108,37 @@ def advance(program: Program, state: State) -> tuple[State, Said]:
     return State(t, kept, usable, edges, lying, silent, losses, alarms, estimates), said
 
 
+def gathered(program: Program, state: State) -> State:
+    """The state with the losses and estimates of all agents; every process must call it."""
+    estimates = None if state.estimates is None else state.estimates.gathered(program.shard)
+    losses = program.shard.gather(state.losses)
+    return attrs.evolve(state, losses=losses, estimates=estimates)
+
+
+def divided(program: Program, state: State) -> State:
+    """Of a state with the losses and estimates of all agents the share of this process.
+
+    The opposite of `gathered`: what was summed up over the agents goes on in the first process.
+
+    Implements: EX-18.
+    """
+    losses = program.shard.own(state.losses)
+    whole = None if state.estimates is None else state.estimates.flushed()
+    if whole is None or len(program.agents) == program.graph.agents:
+        return attrs.evolve(state, losses=losses, estimates=whole)
+    everybody = range(program.graph.agents)
+    rows: tuple[Row, ...] = (*program.heard, *(row for row in whole.rows if row not in everybody))
+    places = [whole.rows.index(row) for row in rows]
+    if not whole.summed:
+        sums = whole.sums[:, :, :, places]
+    else:
+        sums = whole.sums if 0 in program.agents else torch.zeros_like(whole.sums)
+    lengths = tuple(tuple(old[place] for place in places) for old in whole.lengths)
+    own = len(program.agents)
+    estimates = attrs.evolve(whole, own=own, rows=rows, sums=sums, lengths=lengths)
+    return attrs.evolve(state, losses=losses, estimates=estimates)
+
+
 def _mixed(
     program: Program, t: int, received: Received, batches: "Batches"
 ) -> tuple[Tensor, Tensor]:
@@ -116,7 +147,7 @@ def _mixed(
     Implements: AR-4.
     """
     if isinstance(program.rule, Plain):
-        points = room(received.own.shape, program.dtype, program.device)
+        points = empty_tensor(received.own.shape, program.dtype, program.device)
         return mix(program.lattice, t, program.graph, received, points), points
     evaluate = batches.losses if program.rule.needs_losses else None
     Y, E = program.rule.mix(t, program.lattice, program.graph, received, evaluate)

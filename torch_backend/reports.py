@@ -8,23 +8,19 @@ On a GPU the hashes are made there, in tensors; on the processor by compiled loo
 
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from torch_backend.delivery import find_problems
 from torch_backend.estimates import Row
-from torch_backend.hashing import hash_rows
+from torch_backend.hashing import NarrowHash, hash_rows
 from torch_backend.program import Program
 from torch_backend.transcripts import Line, Transcripts
 from valid_ref import modular
 from valid_ref.hashing import PrimeField, combine_rounds, round_polynomials
 from valid_ref.lattice import MERSENNE_61, IntVector
 from valid_ref.modular import Residues
-
-if TYPE_CHECKING:
-    from torch_backend.narrow_hash import NarrowHash
 
 SMALL = 31
 """Entries of so many bits, with the sign, are below 2^30."""
@@ -129,7 +125,7 @@ def _hashed(field: PrimeField, keys: Keys, rows: IntVector, hasher: Hasher | Non
     return round_polynomials(field, keys, rows) if hasher is None else hasher(rows)
 
 
-def narrow_hasher(field: PrimeField, keys: Keys, length: int, rows: int) -> "NarrowHash | None":
+def narrow_hasher(field: PrimeField, keys: Keys, length: int, rows: int) -> NarrowHash | None:
     """The faster hash of small entries, where it exists and its loading pays."""
     if field.prime != MERSENNE_61 or rows * length * len(keys) < PAYS_FROM:
         return None
@@ -137,8 +133,6 @@ def narrow_hasher(field: PrimeField, keys: Keys, length: int, rows: int) -> "Nar
         return None
     for key in keys:
         field.check_key(key)
-    from torch_backend.narrow_hash import NarrowHash  # deferred: takes numba
-
     return NarrowHash(keys, length)
 
 

@@ -26,9 +26,9 @@ from torch import Tensor
 from torch_backend.attacks.attack import Edge
 from torch_backend.delivery import Pair, Said, find_problems
 from torch_backend.errors import BackendError
-from torch_backend.fast import loops, spread
+from torch_backend.kernels import compiled_loops, in_threads
 from torch_backend.program import Program
-from torch_backend.rules.plain import Plain, mix
+from torch_backend.rules.gossip import Plain, mix
 from torch_backend.rules.rule import Received
 from valid_ref.alarms import Alarm
 
@@ -91,14 +91,16 @@ def narrowed(models: Tensor) -> tuple[Tensor, int]:
 
     For every entry x the bits of x or, if it is negative, of -x-1 are looked at.
     """
-    fast = loops(models)
-    if fast is None:
+    loops = compiled_loops(models)
+    if loops is None:
         reach = int(torch.where(models < 0, ~models, models).max())
         short = models.to(torch.int32)
     else:
         short = torch.empty(models.shape, dtype=torch.int32)
         both = models.numpy(), short.numpy()
-        reach = max(spread(models.shape[1], lambda begin, end: int(fast.narrow(*both, begin, end))))
+        reach = max(
+            in_threads(models.shape[1], lambda begin, end: int(loops.narrow(*both, begin, end)))
+        )
     bits = reach.bit_length() + 1
     return (short if bits <= 32 else models), bits
 

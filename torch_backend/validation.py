@@ -1,10 +1,12 @@
 """The validation phase of a run: the machines of the reference on the transcripts of the backend.
 
 Hashes and estimates are computed by the backend; every broadcast, every check and every verdict is
-that of `valid_ref`.
+that of `valid_ref`. Byzantine agents can lie in it by the attacks of the reference.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, cast
 
 import attrs
 import numpy as np
@@ -14,14 +16,21 @@ from torch import Tensor
 from torch_backend import lattice
 from torch_backend.delivery import Said
 from torch_backend.engine import State
-from torch_backend.errors import ConfigError
+from torch_backend.errors import AttackError, ConfigError
 from torch_backend.estimates import Row
-from torch_backend.planes import squared_norms
 from torch_backend.program import Program
 from torch_backend.randomness import Stream, generator
 from torch_backend.reports import Keys, Reports, reports, rows_of
 from torch_backend.transcripts import Transcripts
-from valid_ref.adversary.attack import quiet, together
+from torch_backend.weighted_sums import squared_norms
+from valid_ref.adversary.attack import Attack, Setting, quiet, together
+from valid_ref.adversary.broadcasts import (
+    LastRoundEquivocator,
+    LateFalseAlarm,
+    RelayTamperer,
+    SilentSource,
+)
+from valid_ref.adversary.reports import EstimateLiar, FalseReport, HashLiar
 from valid_ref.alarms import Alarm, Alarms, Raised
 from valid_ref.execution import Execution
 from valid_ref.machine import Adversary, honest, run_machine
@@ -233,3 +242,35 @@ def _excesses(program: Program, transcripts: Transcripts) -> Mapping[Row, tuple[
 
 def _stacked(vectors: Sequence[np.ndarray]) -> Tensor:
     return torch.from_numpy(np.stack(vectors))
+
+
+Liar = (
+    HashLiar | FalseReport | EstimateLiar | SilentSource | LastRoundEquivocator | RelayTamperer
+    | LateFalseAlarm
+)  # fmt: skip
+"""Attacks that need nothing of the learning phase but its parameters."""
+
+LIARS: Mapping[str, type[Liar]] = MappingProxyType(
+    {
+        liar.kind: liar
+        for liar in (
+            HashLiar, FalseReport, EstimateLiar, SilentSource, LastRoundEquivocator,
+            RelayTamperer, LateFalseAlarm,
+        )
+    }
+)  # fmt: skip
+"""Every such attack by its kind."""
+
+
+def liar(program: Program, attack: Liar) -> Adversary:
+    """The adversary for `validate` that makes the Byzantine agents of a run lie like this.
+
+    Implements: AD-9.
+    """
+    if not program.byzantine:
+        raise AttackError(f"{attack.kind}: nobody in this run is Byzantine")
+    no_problem = cast("Any", None)  # losses with known constants, which a network does not have
+    setting = Setting(
+        program.parameters, no_problem, frozenset(program.byzantine), 0.0, program.seed
+    )
+    return cast("Attack", attack).build(setting).adversary

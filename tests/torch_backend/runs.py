@@ -14,9 +14,9 @@ from torch_backend.data.batches import device_data
 from torch_backend.data.dataset import Dataset
 from torch_backend.data.partition import Iid
 from torch_backend.engine import Program, Said, State
+from torch_backend.models.mlp import Softmax
 from torch_backend.models.model import ModelOptions
-from torch_backend.models.softmax import Softmax
-from torch_backend.rules.plain import Plain
+from torch_backend.rules.gossip import Plain
 from valid_ref.execution import Execution, execute
 from valid_ref.graph import AgentGraph
 from valid_ref.hashing import PrimeField

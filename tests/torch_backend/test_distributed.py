@@ -13,9 +13,9 @@ import torch
 from tests.torch_backend import distributed_run
 from tests.torch_backend.runs import learn
 from torch_backend import checkpoint
-from torch_backend.distributed import Part, divided, join, require_work
+from torch_backend.distributed import Part, Whole, join, require_work
+from torch_backend.engine import divided
 from torch_backend.errors import DeviceError
-from torch_backend.shard import Whole
 
 ROOT = Path(__file__).parents[2]
 

@@ -19,7 +19,7 @@ from tests.torch_backend.runs import (
     reference,
     rude,
 )
-from torch_backend import engine, fast
+from torch_backend import engine, kernels
 from torch_backend.attacks.attack import Deviation, View
 from torch_backend.errors import (
     AttackError,
@@ -66,7 +66,7 @@ def test_every_message_and_alarm_is_that_of_the_reference(
     run = a_program(
         attack, "mlp" if model == "mlp" else "softmax", dense=attack != "none", dtype=dtype
     )
-    with mock.patch.object(fast, "PAYS_FROM", pays_from):
+    with mock.patch.object(kernels, "PAYS_FROM", pays_from):
         states, said = learn(run)
     execution = reference(run, said)
     for spoken, expected in zip(said, execution.rounds, strict=False):

@@ -10,7 +10,7 @@ import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from torch_backend import fast, lattice
+from torch_backend import kernels, lattice
 from torch_backend.errors import DeviceError
 from valid_ref import lattice as plain
 from valid_ref.graph import AgentGraph
@@ -59,7 +59,7 @@ def test_mixing_is_exact_in_every_form(pays_from: int, data: st.DataObject) -> N
     models = matrix(data.draw, graph.agents, parameters.dimension, parameters.model_limit)
     agents = tuple(range(graph.agents))[data.draw(st.integers(0, 1)) :]
     own = torch.from_numpy(models[list(agents)])
-    with mock.patch.object(fast, "PAYS_FROM", pays_from):
+    with mock.patch.object(kernels, "PAYS_FROM", pays_from):
         mixed = lattice.mix(parameters, 1, graph, agents, own, torch.from_numpy(models))
         points = lattice.evaluation_points(parameters, mixed, torch.float64)
         singles = lattice.evaluation_points(parameters, mixed)
@@ -107,7 +107,7 @@ def test_the_step_is_that_of_the_reference_and_silence_too(
     dtype = data.draw(st.sampled_from([torch.float32, torch.float64]))
     numbers = data.draw(st.lists(awkward(parameters), min_size=3 * d, max_size=3 * d))
     gradients = torch.tensor(numbers, dtype=torch.float64).to(dtype).reshape(3, d)
-    with mock.patch.object(fast, "PAYS_FROM", pays_from):
+    with mock.patch.object(kernels, "PAYS_FROM", pays_from):
         taken = lattice.step(parameters, 1, torch.from_numpy(base), gradients)
     for row in range(3):
         with np.errstate(over="ignore", invalid="ignore"):
@@ -132,7 +132,7 @@ def test_a_scaled_gradient_out_of_range_silences_although_the_model_is_in_range(
 ) -> None:
     parameters = attrs.evolve(parameters_for(GRAPHS[0], 0, 2, 1, 1, 1), gradient_limit=100)
     base, gradients = torch.zeros((2, 1), dtype=torch.int64), torch.tensor([[98.0], [99.0]])
-    with mock.patch.object(fast, "PAYS_FROM", pays_from):
+    with mock.patch.object(kernels, "PAYS_FROM", pays_from):
         taken = lattice.step(parameters, 1, base, gradients)
     assert taken.lost.tolist() == [False, True]
     assert taken.gammas.tolist() == [[96], [0]]

@@ -7,9 +7,8 @@ import pytest
 from tests.torch_backend.runs import Scripted, keys_of, learn, program, quiet, reference
 from tests.torch_backend.test_transcripts import write
 from torch_backend.errors import AttackError
-from torch_backend.liars import LIARS, liar
 from torch_backend.transcripts import open_transcripts
-from torch_backend.validation import validate
+from torch_backend.validation import LIARS, liar, validate
 from valid_ref.graph_families import parse_family
 
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from tests.torch_backend.runs import keys_of, learn
 from tests.torch_backend.test_transcripts import a_program, write
 from torch_backend import reports as module
-from torch_backend.narrow_hash import BLOCK, NarrowHash
+from torch_backend.compiled import POWERS
+from torch_backend.hashing import NarrowHash
 from torch_backend.reports import narrow_hasher, reports
 from torch_backend.transcripts import open_transcripts
 from valid_ref.hashing import FieldError, PrimeField, round_polynomials
@@ -27,7 +28,7 @@ KEYS = st.sampled_from([0, 1, 2, PRIME - 1]) | st.integers(0, PRIME - 1)
 @given(st.data())
 def test_it_is_the_polynomial_at_every_key(data: st.DataObject) -> None:
     keys = tuple(data.draw(st.lists(KEYS, min_size=1, max_size=6)))
-    length = data.draw(st.sampled_from([1, 7, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 5]))
+    length = data.draw(st.sampled_from([1, 7, POWERS - 1, POWERS, POWERS + 1, 3 * POWERS + 5]))
     generator = np.random.default_rng(data.draw(st.integers(0, 99)))
     rows = generator.integers(-(2**30), 2**30, (data.draw(st.integers(1, 5)), length))
     rows[0] = data.draw(st.sampled_from([-(2**30), 2**30 - 1, 0]))

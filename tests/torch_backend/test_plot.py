@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from torch_backend.config.experiment import experiment_document
-from torch_backend.config.jobs import Job, jobs, label
+from torch_backend.config.experiment import Job, experiment_document, jobs, label
 from torch_backend.config.load import load
 from torch_backend.plot import STYLE, detection_figure, plot, rounds_figure, sigma_figure
 from torch_backend.results import FORMAT, Results, ResultsError, Row

@@ -30,11 +30,11 @@ def test_rows_of_many_blocks_in_parts_of_any_size(
 
 @pytest.mark.checks("HA-9", "LV-3")
 def test_what_cannot_be_hashed_is_refused() -> None:
-    with pytest.raises(hashing.DeviceError, match="expected rows of 64-bit integers"):
+    with pytest.raises(hashing.HashingError, match="expected rows of 64-bit integers"):
         hashing.hash_rows(torch.zeros((1, 2), dtype=torch.int32), (1,))
-    with pytest.raises(hashing.DeviceError, match="expected rows"):
+    with pytest.raises(hashing.HashingError, match="expected rows"):
         hashing.hash_rows(torch.zeros(2, dtype=torch.int64), (1,))
-    with pytest.raises(hashing.DeviceError, match="a key is not in"):
+    with pytest.raises(hashing.HashingError, match="a key is not in"):
         hashing.hash_rows(torch.zeros((1, 2), dtype=torch.int64), (PRIME,))
 
 
@@ -44,5 +44,5 @@ def test_a_device_that_rounds_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = hashing._limbs
     monkeypatch.setattr(hashing, "_limbs", lambda words: [limb.float() for limb in exact(words)])
     hashing.check_device.cache_clear()
-    with pytest.raises(hashing.DeviceError, match="device cpu does not multiply"):
+    with pytest.raises(hashing.HashingError, match="device cpu does not multiply"):
         hashing.hash_rows(torch.zeros((1, 2), dtype=torch.int64), (1,))

@@ -18,7 +18,7 @@ from torch import Tensor
 from tests.torch_backend.killing import EXPERIMENT, contents
 from tests.torch_backend.test_distributed import free_port
 from torch_backend.config.load import load
-from torch_backend.distributed_team import (
+from torch_backend.distributed import (
     Alone,
     Group,
     RefusedElsewhereError,
@@ -28,7 +28,7 @@ from torch_backend.distributed_team import (
 )
 from torch_backend.errors import BackendError, ConfigError, DeviceError
 from torch_backend.experiments import run_experiment
-from torch_backend.models.softmax import SoftmaxRegression
+from torch_backend.models.mlp import SoftmaxRegression
 from torch_backend.process import Options, StoppedError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -128,7 +128,7 @@ def test_a_killed_process_ends_all_and_the_next_call_goes_on(
 @pytest.mark.checks("EX-18")
 def test_processes_without_torchrun_end_when_one_of_them_dies() -> None:
     program = (
-        "import os; from torch_backend.distributed_team import assemble\n"
+        "import os; from torch_backend.distributed import assemble\n"
         "team = assemble('cpu'); team.any(False)\n"
         "if team.rank: os._exit(9)\n"
         "team.any(False)"

@@ -9,12 +9,17 @@ import numpy.typing as npt
 import torch
 
 from torch_backend.calibrate import Setting, weighting_name
-from torch_backend.config.experiment import Experiment
-from torch_backend.config.jobs import Job
-from torch_backend.config.parts import ConstantMixing, Digits, GivenStart, NoAttack, ZeroStart
+from torch_backend.config.experiment import (
+    ConstantMixing,
+    Digits,
+    Experiment,
+    GivenStart,
+    Job,
+    NoAttack,
+    ZeroStart,
+)
 from torch_backend.data.batches import device_data
-from torch_backend.data.dataset import Dataset
-from torch_backend.data.digits import load_digits
+from torch_backend.data.dataset import Dataset, load_digits
 from torch_backend.data.mnist import load_mnist
 from torch_backend.errors import ConfigError
 from torch_backend.models.model import Model

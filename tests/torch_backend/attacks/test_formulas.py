@@ -22,7 +22,7 @@ from torch_backend.attacks import (
     Spectral,
     View,
 )
-from torch_backend.attacks.telling import FalseModel
+from torch_backend.attacks.attack import FalseModel
 from valid_ref.adversary.gossip import fiedler_vector
 from valid_ref.adversary.published import alie_z
 from valid_ref.graph_families import parse_family

@@ -18,15 +18,20 @@ from torch_backend.config.build import (
     load_data,
     measuring_weightings,
 )
-from torch_backend.config.experiment import Experiment
-from torch_backend.config.jobs import jobs
+from torch_backend.config.experiment import (
+    Experiment,
+    GivenStart,
+    RootMixing,
+    Steps,
+    ZeroStart,
+    jobs,
+)
 from torch_backend.config.load import load
-from torch_backend.config.parts import GivenStart, RootMixing, Steps, ZeroStart
 from torch_backend.data.batches import batch_indices
-from torch_backend.data.digits import load_digits
+from torch_backend.data.dataset import load_digits
 from torch_backend.engine import advance, start
 from torch_backend.errors import ConfigError
-from torch_backend.evaluate import evaluate
+from torch_backend.job import evaluate
 from torch_backend.program import Program
 from valid_ref.graph_families import paper_graph
 from valid_ref.scenario.parts import ConfiguredBounds, Edges

@@ -14,10 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from torch_backend.attacks import Gaussian
-from torch_backend.config.experiment import Experiment, experiment_document
-from torch_backend.config.jobs import jobs
+from torch_backend.config.experiment import Experiment, NoAttack, experiment_document, jobs
 from torch_backend.config.load import changed, experiment_schema, load, overlaid, presets
-from torch_backend.config.parts import NoAttack
 from torch_backend.errors import ConfigError
 from torch_backend.rules import BridgeMedian, Plain, Ubar
 from valid_ref.document import structure

@@ -12,8 +12,7 @@ from torch_backend.data.batches import (
     pixel_statistics,
     quarter_turned,
 )
-from torch_backend.data.dataset import Dataset
-from torch_backend.data.digits import load_digits
+from torch_backend.data.dataset import Dataset, load_digits
 from torch_backend.data.partition import Iid, Rotated, Split, equal_parts
 from torch_backend.errors import DataError
 

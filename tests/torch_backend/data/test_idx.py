@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from torch_backend.data.idx import parse, read_content, read_idx
+from torch_backend.data.mnist import parse, read_content, read_idx
 from torch_backend.errors import DataError
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.torch_backend.data.test_idx import idx
-from torch_backend.data import fetch, mnist
+from torch_backend.data import mnist
 from torch_backend.data.batches import pixel_statistics
 from torch_backend.data.mnist import FILES, Source, load_mnist
 from torch_backend.errors import DataError
@@ -46,7 +46,7 @@ def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv(mnist.VARIABLE, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(fetch.fetch, "__defaults__", (((tmp_path / "no").as_uri() + "/",),))
+    monkeypatch.setattr(mnist.fetch, "__defaults__", (((tmp_path / "no").as_uri() + "/",),))
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -78,26 +78,26 @@ def test_other_content_is_refused(tmp_path: Path) -> None:
 
 def test_mirrors_fill_the_cache_and_the_next_time_it_is_enough(tmp_path: Path) -> None:
     mirror = write(tmp_path / "mirror", packed=True)
-    wanted = [fetch.Wanted(s.name, s.size, s.verified) for s in SMALL.values()]
+    wanted = [*SMALL.values()]
     broken = tmp_path / "broken"
     broken.mkdir()
     (broken / f"{wanted[0].name}.gz").write_bytes(b"not an archive")
-    contents = fetch.fetch(wanted, [broken.as_uri() + "/", mirror.as_uri() + "/"])
+    contents = mnist.fetch(wanted, [broken.as_uri() + "/", mirror.as_uri() + "/"])
     assert contents == {SMALL[part].name: content for part, content in CONTENTS.items()}
     for name, content in contents.items():
-        fetch.store(mnist.cache_directory() / name, content)
+        mnist.store(mnist.cache_directory() / name, content)
     assert load_mnist(files=SMALL, download=False).train_labels.tolist() == [3, 9]
     assert not [path for path in mnist.cache_directory().iterdir() if path.name.startswith(".")]
 
 
 def test_a_mirror_that_sends_too_much_or_too_little_is_given_up(tmp_path: Path) -> None:
     source = SMALL["train_labels"]
-    wanted = [fetch.Wanted(source.name, source.size, source.verified)]
+    wanted = [source]
     long, short = bytes(10_000_000), CONTENTS["train_labels"][:-1]
     for content, reason in ((long, "more than 10 bytes"), (short, "SHA-256")):
         (tmp_path / f"{source.name}.gz").write_bytes(gzip.compress(content))
         with pytest.raises(DataError, match=reason):
-            fetch.fetch(wanted, [tmp_path.as_uri() + "/"])
+            mnist.fetch(wanted, [tmp_path.as_uri() + "/"])
 
 
 def archive(contents: dict[str, bytes]) -> bytes:
@@ -166,7 +166,7 @@ def test_without_any_source_the_error_says_what_to_do() -> None:
 def test_an_unwritable_cache_is_a_typed_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(DataError, match="cannot be written"):
-        fetch.store(tmp_path / "file" / "below" / "name", b"")
+        mnist.store(tmp_path / "file" / "below" / "name", b"")
 
 
 @pytest.mark.mnist

@@ -4,8 +4,7 @@ import pytest
 import torch
 
 from torch_backend.models import Cnn, Mlp, Softmax
-from torch_backend.models.model import ModelOptions
-from torch_backend.runner_model import Apart
+from torch_backend.models.model import Apart, ModelOptions
 
 
 @pytest.mark.checks("EX-18")

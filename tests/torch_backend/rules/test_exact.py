@@ -8,9 +8,9 @@ import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from torch_backend import fast
+from torch_backend import kernels
 from torch_backend.errors import ScreeningError
-from torch_backend.rules.exact import (
+from torch_backend.rules.screening import (
     ascending,
     check_scale,
     exact_squared_distance,
@@ -92,7 +92,7 @@ def test_steps_with_which_a_sum_would_not_fit_are_refused() -> None:
 
 @given(
     length=st.sampled_from([1, 511, 512, 513, 1100]),
-    pays_from=st.sampled_from([0, fast.PAYS_FROM]),
+    pays_from=st.sampled_from([0, kernels.PAYS_FROM]),
     limit=st.sampled_from([1, 2, 2**40, 2**60]),
     seed=st.integers(0, 99),
 )
@@ -103,7 +103,7 @@ def test_distances_of_pairs_decide_as_those_of_each(
     rows = torch.randint(-limit, limit + 1, (5, length), generator=generator)
     rows[4] = rows[1]
     pairs = [(rows[i], rows[j]) for i in range(5) for j in range(5)]
-    with mock.patch.object(fast, "PAYS_FROM", pays_from):
+    with mock.patch.object(kernels, "PAYS_FROM", pays_from):
         found = squared_distances(pairs)
     for value, (first, second) in zip(found, pairs, strict=True):
         exact = exact_squared_distance(first, second)

@@ -9,8 +9,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torch_backend import fast
-from torch_backend.rules.order import BLOCK, exchanges, in_blocks, plan, ranked, ranked_sum
+from torch_backend import kernels
+from torch_backend.rules.screening import BLOCK, exchanges, in_blocks, plan, ranked, ranked_sum
 
 
 @pytest.mark.parametrize("count", range(1, 13))
@@ -55,7 +55,7 @@ def test_blocks_cover_every_entry(length: int) -> None:
     count=st.integers(1, 12),
     length=st.sampled_from([1, 255, 256, 257, 600]),
     apart=st.booleans(),
-    pays_from=st.sampled_from([0, fast.PAYS_FROM]),
+    pays_from=st.sampled_from([0, kernels.PAYS_FROM]),
     data=st.data(),
 )
 def test_a_sum_of_ranks_is_that_of_a_sort(
@@ -67,7 +67,7 @@ def test_a_sum_of_ranks_is_that_of_a_sort(
     values = torch.from_numpy(generator.integers(-limit, limit, (count + 1, length)))
     before = values.clone()
     rows = [row.clone() if apart else row for row in values[1:]]
-    with mock.patch.object(fast, "PAYS_FROM", pays_from):
+    with mock.patch.object(kernels, "PAYS_FROM", pays_from):
         found = ranked_sum(rows, wanted)
     assert np.array_equal(found.numpy(), np.sort(before[1:].numpy(), axis=0)[wanted].sum(axis=0))
     assert torch.equal(values, before)

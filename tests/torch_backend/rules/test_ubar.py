@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tests.torch_backend.rules.screened import parameters_of, received, situations
-from torch_backend import fast
+from torch_backend import kernels
 from torch_backend.errors import ConfigError, ScreeningError
 from torch_backend.rules import Ubar
 from torch_backend.rules.rule import Received
@@ -141,7 +141,7 @@ def test_no_candidate_at_all_is_refused() -> None:
     mixing=st.sampled_from([0.5, 0.0, 1.0, 0.3]),
     fallback=st.sampled_from(["min_loss", "nearest"]),
     seed=st.integers(0, 99),
-    pays_from=st.sampled_from([0, fast.PAYS_FROM]),
+    pays_from=st.sampled_from([0, kernels.PAYS_FROM]),
 )
 def test_every_receiver_against_a_plain_loop(
     situation: tuple[AgentGraph, LatticeParameters, Received],
@@ -165,7 +165,7 @@ def test_every_receiver_against_a_plain_loop(
             ]
         )
 
-    with mock.patch.object(fast, "PAYS_FROM", pays_from):
+    with mock.patch.object(kernels, "PAYS_FROM", pays_from):
         Y, E = rule.mix(1, parameters, graph, seen, evaluate)
     f, k = parameters.precision.fraction_bits, parameters.precision.step_bits
     weight = round(mixing * 2**k)
@@ -222,7 +222,7 @@ def test_options_outside_their_range_are_refused() -> None:
     totals=st.lists(st.integers(-(2**49), 2**49) | st.integers(-99, 99), min_size=1, max_size=6),
     count=st.integers(1, 99),
     mixing=st.sampled_from([0, 1, 2, 5, 8]),
-    pays_from=st.sampled_from([0, fast.PAYS_FROM]),
+    pays_from=st.sampled_from([0, kernels.PAYS_FROM]),
     bits=st.sampled_from([3, 12]),
 )
 @example(totals=[1, 3, -1, -3, 5], count=2, mixing=7, pays_from=0, bits=3)
@@ -234,7 +234,7 @@ def test_compiled_means_are_rounded_fractions(
 ) -> None:
     own = torch.tensor([[7 - 5 * i for i in range(len(totals))]])
     chosen = [torch.tensor(totals), *(torch.zeros_like(own[0]) for _ in range(count - 1))]
-    with mock.patch.object(fast, "PAYS_FROM", pays_from):
+    with mock.patch.object(kernels, "PAYS_FROM", pays_from):
         Y, E = _blended(own, [chosen], mixing, bits, narrow=True)
     means = [round(Fraction((2**bits - mixing) * total, count)) for total in totals]
     assert Y[0].tolist() == [
