@@ -21,9 +21,16 @@ from valid_ref.alarms import Alarm, Alarms, Raised
 FORMAT = "valid-torch/checkpoint/1"
 
 UNREADABLE = (
-    OSError, ValueError, KeyError, TypeError, IndexError, EOFError, OverflowError,
-    zipfile.BadZipFile, NotImplementedError,
-)  # fmt: skip
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    IndexError,
+    EOFError,
+    OverflowError,
+    zipfile.BadZipFile,
+    NotImplementedError,
+)
 
 Arrays = dict[str, Any]
 
@@ -100,15 +107,7 @@ def load(path: Path, program: Program) -> State:
         if document["format"] != FORMAT:
             raise ValueError(f"format {document['format']!r}")
         return _state(program, document, arrays)
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-        IndexError,
-        EOFError,
-        zipfile.BadZipFile,
-    ) as e:
+    except UNREADABLE as e:
         raise CheckpointError(
             f"{path} is no checkpoint of this run ({e}); remove it to begin anew"
         ) from None
@@ -125,15 +124,15 @@ def _state(program: Program, document: Mapping[str, Any], arrays: Arrays) -> Sta
     d = program.lattice.dimension
     going = _tensor(program, arrays, "edges", (len(edges), d)) if edges else ()
     return State(
-        t,
-        _tensor(program, arrays, "models", tuple(first.models.shape)),
-        _tensor(program, arrays, "said", tuple(first.said.shape)),
-        dict(zip(edges, going, strict=True)),
-        frozenset(document["lying"]),
-        frozenset(document["silent"]),
-        _tensor(program, arrays, "losses", tuple(first.losses.shape), program.dtype),
-        tuple(_alarms(lines) for lines in document["alarms"]),
-        _estimates(program, first.estimates, document["estimates"], arrays),
+        t=t,
+        models=_tensor(program, arrays, "models", tuple(first.models.shape)),
+        said=_tensor(program, arrays, "said", tuple(first.said.shape)),
+        edges=dict(zip(edges, going, strict=True)),
+        lying=frozenset(document["lying"]),
+        silent=frozenset(document["silent"]),
+        losses=_tensor(program, arrays, "losses", tuple(first.losses.shape), program.dtype),
+        alarms=tuple(_alarms(lines) for lines in document["alarms"]),
+        estimates=_estimates(program, first.estimates, document["estimates"], arrays),
     )
 
 

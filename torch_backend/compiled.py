@@ -123,7 +123,9 @@ def mix(arrays: Any, plan: Any, numbers: Any, begin: int, end: int) -> None:
             total = totals[slots[row], :width]
             before = totals[slots[bases[row]], :width] if bases[row] >= 0 else nothing
             if len(plus) > 1 or len(minus) > 1:
-                _change(said, left, before, plus[:-1], minus[:-1], total)
+                _change(
+                    said=said, left=left, base=before, plus=plus[:-1], minus=minus[:-1], total=total
+                )
                 before = total
             first = said[plus[-1], left:right] if len(plus) else nothing
             second = said[minus[-1], left:right] if len(minus) else nothing

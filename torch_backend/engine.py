@@ -61,7 +61,17 @@ def start(program: Program) -> State:
         (len(program.agents),), torch.nan, dtype=program.dtype, device=program.device
     )
     estimates = None if program.estimate == "none" else no_estimates(program)
-    return State(0, models, models, {}, frozenset(), frozenset(), losses, ((),) * n, estimates)
+    return State(
+        t=0,
+        models=models,
+        said=models,
+        edges={},
+        lying=frozenset(),
+        silent=frozenset(),
+        losses=losses,
+        alarms=((),) * n,
+        estimates=estimates,
+    )
 
 
 def diverged(program: Program, state: State) -> tuple[int, ...]:
@@ -93,9 +103,17 @@ def advance(program: Program, state: State) -> tuple[State, Said]:
     deviation = Deviation()
     if program.attack is not None:
         everybody = program.shard.gather(gammas)
-        deviation = program.attack.deviate(_view(program, state, t, Y, models, everybody))
+        deviation = program.attack.deviate(_view(program, state, Y, models, everybody))
         gammas = everybody if len(program.heard) == len(everybody) else everybody[[*program.heard]]
-    said = deliver(program, t, models, gammas, silent, deviation, losses)
+    said = deliver(
+        program=program,
+        t=t,
+        models=models,
+        gammas=gammas,
+        silent=silent,
+        deviation=deviation,
+        losses=losses,
+    )
     kept = _replaced(models, deviation.keeps)
     usable, edges = said.usable_models()
     lying = frozenset(b for b in deviation.said if not torch.equal(said.models[b], kept[b]))
@@ -105,7 +123,17 @@ def advance(program: Program, state: State) -> tuple[State, Said]:
     }
     alarms = alarms_after(program.graph, said, state.alarms, newly)
     estimates = None if state.estimates is None else state.estimates.add(said)
-    return State(t, kept, usable, edges, lying, silent, losses, alarms, estimates), said
+    return State(
+        t=t,
+        models=kept,
+        said=usable,
+        edges=edges,
+        lying=lying,
+        silent=silent,
+        losses=losses,
+        alarms=alarms,
+        estimates=estimates,
+    ), said
 
 
 def gathered(program: Program, state: State) -> State:
@@ -176,9 +204,7 @@ def _replaced(rows: Tensor, by: Mapping[int, Tensor]) -> Tensor:
     return rows
 
 
-def _view(
-    program: Program, state: State, t: int, Y: Tensor, models: Tensor, gammas: Tensor
-) -> View:
+def _view(program: Program, state: State, Y: Tensor, models: Tensor, gammas: Tensor) -> View:
     """What the adversary sees: everybody's words of this round, before they are delivered.
 
     Implements: AD-2.
@@ -191,9 +217,17 @@ def _view(
         if b in state.lying or (b, u) in state.edges
     }
     return View(
-        t, graph, program.byzantine, program.lattice, program.seed, state.models,
-        program.shard.gather(Y), models, gammas, told,
-    )  # fmt: skip
+        t=state.t + 1,
+        graph=graph,
+        byzantine=program.byzantine,
+        parameters=program.lattice,
+        seed=program.seed,
+        previous=state.models,
+        mixed=program.shard.gather(Y),
+        models=models,
+        gammas=gammas,
+        previous_edges=told,
+    )
 
 
 @attrs.frozen(eq=False)

@@ -198,7 +198,17 @@ def no_estimates(program: Program) -> Estimates:
     shape = (count, planes.digits, planes.limbs, 1 if summed else len(rows), d)
     sums = torch.zeros(shape, dtype=torch.int64, device=program.device)
     lengths = ((0,) * len(rows),) * count
-    return Estimates(parameters, planes, summed, len(program.agents), rows, sums, lengths, 0, ())
+    return Estimates(
+        parameters=parameters,
+        planes=planes,
+        summed=summed,
+        own=len(program.agents),
+        rows=rows,
+        sums=sums,
+        lengths=lengths,
+        used=0,
+        pending=(),
+    )
 
 
 class Estimating(Protocol):

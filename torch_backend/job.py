@@ -23,7 +23,7 @@ from torch_backend.data.dataset import Dataset
 from torch_backend.distributed import Team, Whole, share
 from torch_backend.engine import State, advance, diverged, divided, gathered, start
 from torch_backend.estimates import statistics
-from torch_backend.models.model import Apart
+from torch_backend.models.model import PerAgentLosses
 from torch_backend.process import ALONE, Options, Stop, StoppedError, Watch, locked, prepare_process
 from torch_backend.program import Program
 from torch_backend.recording import record
@@ -260,7 +260,14 @@ def _finished(work: Work, job: Job, folder: Path, watch: Watch, stop: Stop) -> d
     agents = whole.graph.agents
     program = attrs.evolve(whole, shard=share(work.team, agents, work.options.chunk_of(agents)))
     every = work.options.checkpoint_every
-    rounds = Rounds(program, work.experiment, folder, work.team, every, _validated(work, job))
+    rounds = Rounds(
+        program=program,
+        experiment=work.experiment,
+        folder=folder,
+        team=work.team,
+        every=every,
+        validated=_validated(work, job),
+    )
     first, writer = rounds.left()
     with contextlib.nullcontext() if writer is None else contextlib.closing(writer):
         last = gathered(program, rounds.learn(first, writer, watch, stop))
@@ -268,9 +275,12 @@ def _finished(work: Work, job: Job, folder: Path, watch: Watch, stop: Stop) -> d
     if work.team.first:
         seconds = round(time.perf_counter() - begun, 3)
         note_time(
-            work.directory, job=job.name, rounds=last.t - first.t, seconds=seconds,
+            work.directory,
+            job=job.name,
+            rounds=last.t - first.t,
+            seconds=seconds,
             processes=work.team.processes,
-        )  # fmt: skip
+        )
     return found
 
 
@@ -284,7 +294,7 @@ def _program(work: Work, job: Job) -> Program:
     program = build_program(work.experiment, job, work.dataset, device, weightings)
     return attrs.evolve(
         program,
-        model=Apart(program.model) if job.rule.needs_losses else program.model,
+        model=PerAgentLosses(program.model) if job.rule.needs_losses else program.model,
         chunk=work.options.chunk_of(program.graph.agents),
         estimate="agents" if _validated(work, job) else program.estimate,
     )

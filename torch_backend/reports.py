@@ -56,12 +56,12 @@ def reports(
     found: dict[Row, tuple[int, ...]] = {}
     for row, polynomials in models.items():
         hashes = combine_rounds(
-            parameters.field,
-            keys,
-            parameters.lattice.dimension,
-            parameters.lattice.schedule,
-            polynomials,
-            gammas[row],
+            field=parameters.field,
+            keys=keys,
+            dimension=parameters.lattice.dimension,
+            schedule=parameters.lattice.schedule,
+            models=polynomials,
+            gradients=gammas[row],
         )
         found[row] = tuple(entry for four in hashes for entry in four)
     return found
@@ -81,7 +81,7 @@ def device_hasher(program: Program, keys: Keys) -> Hasher | None:
 
 def rows_of(transcripts: Transcripts) -> tuple[Row, ...]:
     """The transcripts that differ: of every agent to all, then of edges that ever got another."""
-    edges = {edge for line in transcripts.lines for edge in line.edges}
+    edges = {(s, r) for line in transcripts.lines for s, r, _row in line.edges}
     return (*range(transcripts.program.graph.agents), *sorted(edges))
 
 
@@ -102,7 +102,14 @@ def _polynomials(
         for agent, polynomial in zip(program.honest, hashes, strict=True):
             models[agent][t] = polynomial
     for line in transcripts.lines:
-        _said(transcripts, line, keys, models, gammas, hasher)
+        _said(
+            transcripts=transcripts,
+            line=line,
+            keys=keys,
+            models=models,
+            gammas=gammas,
+            hasher=hasher,
+        )
     return models, gammas
 
 
@@ -146,8 +153,7 @@ def _said(
 ) -> None:
     """What Byzantine agents said in a round; zero stays where nothing usable came."""
     parameters = transcripts.program.parameters
-    said = {agent: transcripts.row(row) for agent, row in line.said.items()}
-    edges = {e: None if row is None else transcripts.row(row) for e, row in line.edges.items()}
+    said, edges = transcripts.byzantine_words(line)
     problems, edge_problems = find_problems(parameters.lattice, line.silent, said, edges)
     usable: dict[Row, tuple[torch.Tensor, torch.Tensor]] = {
         agent: pair for agent, pair in said.items() if agent not in problems
@@ -159,7 +165,7 @@ def _said(
         for index, row in enumerate(usable):
             models[row][line.t], gammas[row][line.t - 1] = hashes[2 * index : 2 * index + 2]
     for row in models:
-        if isinstance(row, tuple) and row not in line.edges:
+        if isinstance(row, tuple) and row not in edges:
             models[row][line.t] = models[row[0]][line.t]
             gammas[row][line.t - 1] = gammas[row[0]][line.t - 1]
 

@@ -6,7 +6,7 @@ that of `valid_ref`. Byzantine agents can lie in it by the attacks of the refere
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import attrs
 import numpy as np
@@ -46,7 +46,7 @@ Excess = tuple[Alarm, int]
 
 
 @attrs.frozen
-class Stored(Remembered):
+class StoredMeasures(Remembered):
     """The measures of transcripts that lie in files.
 
     A transcript is stood for by its last message, one object for everybody who received it.
@@ -132,17 +132,19 @@ def validate(
     Implements: VA-1, VA-2.
     """
     _check(program, state, transcripts, keys)
-    estimates = _one_object({} if state.estimates is None else state.estimates.values())
+    estimates = _interned({} if state.estimates is None else state.estimates.values())
     last = _messages(transcripts.spoken(program.rounds), rows_of(transcripts))
     made: dict[Keys, Reports] = {}
 
     def hashed(wanted: Keys) -> Reports:
         if wanted not in made:
-            made[wanted] = _one_object(reports(transcripts, wanted, derive=derive))
+            made[wanted] = _interned(reports(transcripts, wanted, derive=derive))
         return made[wanted]
 
-    measures = Stored(
+    measures = StoredMeasures(
         program.parameters,
+        # Sound: the machines hand on the messages that `last` holds, and `last` outlives them, so
+        # that no id is given to another object; a message from elsewhere would be a KeyError.
         row_of={id(message): row for row, message in last.items()},
         hashed=hashed,
         estimates={row: estimates.get(row, estimates[_sender(row)]) for row in last},
@@ -182,8 +184,8 @@ def _check(program: Program, state: State, transcripts: Transcripts, keys: Keys)
         )
 
 
-def _one_object(values: Mapping[Row, Numbers]) -> Mapping[Row, Numbers]:
-    """The same values, equal ones being one object, so that they compare at once."""
+def _interned(values: Mapping[Row, Numbers]) -> Mapping[Row, Numbers]:
+    """The same values, equal ones interned as one object, so that they compare at once."""
     known: dict[Numbers, Numbers] = {}
     return {row: known.setdefault(value, value) for row, value in values.items()}
 
@@ -245,20 +247,17 @@ def _stacked(vectors: Sequence[np.ndarray]) -> Tensor:
 
 
 Liar = (
-    HashLiar | FalseReport | EstimateLiar | SilentSource | LastRoundEquivocator | RelayTamperer
+    HashLiar
+    | FalseReport
+    | EstimateLiar
+    | SilentSource
+    | LastRoundEquivocator
+    | RelayTamperer
     | LateFalseAlarm
-)  # fmt: skip
+)
 """Attacks that need nothing of the learning phase but its parameters."""
 
-LIARS: Mapping[str, type[Liar]] = MappingProxyType(
-    {
-        liar.kind: liar
-        for liar in (
-            HashLiar, FalseReport, EstimateLiar, SilentSource, LastRoundEquivocator,
-            RelayTamperer, LateFalseAlarm,
-        )
-    }
-)  # fmt: skip
+LIARS: Mapping[str, type[Liar]] = MappingProxyType({liar.kind: liar for liar in get_args(Liar)})
 """Every such attack by its kind."""
 
 

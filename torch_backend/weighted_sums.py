@@ -123,8 +123,14 @@ def squared_norms(rows: Tensor) -> list[int]:
     for begin in range(0, rows.shape[1], 1 << 18):
         magnitude = rows[:, begin : begin + (1 << 18)].abs()
         low, mid, high = (magnitude >> s & (1 << 21) - 1 for s in (0, 21, 42))
-        terms = ((low, low, 0), (low, mid, 22), (mid, mid, 42), (low, high, 43),
-                 (mid, high, 64), (high, high, 84))  # fmt: skip
+        terms = (
+            (low, low, 0),
+            (low, mid, 22),
+            (mid, mid, 42),
+            (low, high, 43),
+            (mid, high, 64),
+            (high, high, 84),
+        )
         for left, right, shift in terms:
             for row, value in enumerate((left * right).sum(dim=1).tolist()):
                 found[row] += value << shift
@@ -214,7 +220,15 @@ def _add_summed(
 
     def work(begin: int, end: int) -> "np.ndarray[tuple[int, int], np.dtype[np.int64]]":
         squares = np.zeros((rows, 6), dtype=np.int64)
-        loops.add_gradients(gammas, A, summed, total.numpy()[0], squares, begin, end)
+        loops.add_gradients(
+            gammas=gammas,
+            A=A,
+            rows=summed,
+            total=total.numpy()[0],
+            squares=squares,
+            begin=begin,
+            end=end,
+        )
         return squares
 
     parts = in_threads(d, work)
@@ -237,7 +251,15 @@ def _add_weighted(
         for left in range(begin, end, COLUMNS):
             for number, (gammas, A, digits) in enumerate(known):
                 right = min(end, left + COLUMNS)
-                loops.add_weighted(gammas, A, digits, planes, squares[number], left, right)
+                loops.add_weighted(
+                    gammas=gammas,
+                    A=A,
+                    digits=digits,
+                    sums=planes,
+                    squares=squares[number],
+                    begin=left,
+                    end=right,
+                )
         return squares
 
     parts = in_threads(d, work)

@@ -39,9 +39,13 @@ from valid_ref.reading import Reading
 
 MODELS = {"softmax": None, "mlp": Mlp((5,))}
 ATTACKS = {
-    "none": None, "labels": quiet, "noisy": noisy, "consistent": consistent,
-    "per edge": per_edge, "rude": rude,
-}  # fmt: skip
+    "none": None,
+    "labels": quiet,
+    "noisy": noisy,
+    "consistent": consistent,
+    "per edge": per_edge,
+    "rude": rude,
+}
 
 
 def a_program(attack: str, model: str = "softmax", **others: object) -> engine.Program:
@@ -181,7 +185,7 @@ def test_programs_that_cannot_be_run_are_refused_with_what_to_do() -> None:
         ({"device": torch.device("meta")}, DeviceError),
         ({"split": attrs.evolve(good.split, parts=(np.arange(120),))}, DataError),
         ({"parameters": printed}, ConfigError),
-    ):  # fmt: skip
+    ):
         with pytest.raises(error):
             attrs.evolve(good, **change)
     with pytest.raises(DeviceError, match="use cpu"):

@@ -43,7 +43,14 @@ def a_lattice(k: int, steps: tuple[int, ...], d: int = 3) -> LatticeParameters:
 def some_parameters(lattice: LatticeParameters, weights: list[tuple[int, ...]]) -> ValidParameters:
     weightings = tuple(Weighting(str(i), w, sum(w), 1, 1) for i, w in enumerate(weights))
     start = np.zeros(lattice.dimension, dtype=np.int64)
-    return ValidParameters(parse_family("path:3"), lattice, start, PrimeField(), None, weightings)
+    return ValidParameters(
+        graph=parse_family("path:3"),
+        lattice=lattice,
+        start_model=start,
+        field=PrimeField(),
+        bounds=None,
+        weightings=weightings,
+    )
 
 
 @FORMS
@@ -145,7 +152,18 @@ def test_estimates_of_many_heavy_rounds_are_exact(pending: int) -> None:
     with mock.patch("torch_backend.estimates.PENDING_BYTES", pending):
         for t in range(1, T + 1):
             gammas = torch.full((3, d), steps[t - 1] * entry)
-            estimates = estimates.add(Said(t, (0, 1, 2), zero, gammas, {}, {}, {}, zero[:, 0]))
+            estimates = estimates.add(
+                Said(
+                    t=t,
+                    agents=(0, 1, 2),
+                    models=zero,
+                    gammas=gammas,
+                    edges={},
+                    problems={},
+                    edge_problems={},
+                    losses=zero[:, 0],
+                )
+            )
     assert T * heavy * entry > 2**63
     length = T * heavy * math.isqrt(d * entry**2)
     assert estimates.values() == dict.fromkeys(range(3), (T * heavy * entry,) * d + (length,))

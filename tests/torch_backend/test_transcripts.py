@@ -35,8 +35,12 @@ from valid_ref.graph_families import parse_family
 
 FORMS = pytest.mark.parametrize("pays_from", [0, 2**62], ids=["compiled", "tensors"])
 SCRIPTS = {
-    "none": None, "noisy": noisy, "consistent": consistent, "per edge": per_edge, "rude": rude,
-}  # fmt: skip
+    "none": None,
+    "noisy": noisy,
+    "consistent": consistent,
+    "per edge": per_edge,
+    "rude": rude,
+}
 
 
 def a_program(script: str = "per edge", **others: object) -> engine.Program:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from torch_backend.errors import AttackError, ConfigError
-from torch_backend.options import one_of, whole
+from torch_backend.options import declared, whole
 from valid_ref.graph import AgentGraph, honest_agents
 from valid_ref.lattice import LatticeParameters
 
@@ -83,7 +83,7 @@ class Windowed(abc.ABC):
 
     kind: ClassVar[str]
     first: int = attrs.field(default=1, validator=whole(1))
-    last: int | None = attrs.field(default=None, validator=whole(1, optional=True))
+    last: int | None = attrs.field(default=None, validator=whole(1))
 
     def __attrs_post_init__(self) -> None:
         if self.last is not None and self.last < self.first:
@@ -116,7 +116,7 @@ class FalseModel(Windowed):
     and the relation breaks. The agent's own code goes on with its honest model.
     """
 
-    gradient: Gradient = attrs.field(default="consistent", validator=one_of("consistent", "honest"))
+    gradient: Gradient = attrs.field(default="consistent", validator=declared)
 
     def to_all(self, view: View, lie: Callable[[int], Tensor]) -> Deviation:
         """Every Byzantine agent says one false model, given by the lie, to all."""

@@ -25,7 +25,7 @@ from torch_backend.attacks.attack import (
     units,
     watched,
 )
-from torch_backend.options import one_of, real, truth, whole
+from torch_backend.options import declared, real, whole
 from torch_backend.randomness import Stream, generator
 from valid_ref.adversary.published import alie_z
 from valid_ref.graph import AgentGraph
@@ -52,7 +52,7 @@ class Gaussian(Windowed):
     kind: ClassVar[str] = "gaussian"
     sigma: float = attrs.field(default=0.01, validator=real(0))
     variant: Literal["consistent", "true_gradient", "per_edge"] = attrs.field(
-        default="consistent", validator=one_of("consistent", "true_gradient", "per_edge")
+        default="consistent", validator=declared
     )
 
     def lies(self, view: View) -> Deviation:
@@ -87,7 +87,7 @@ class Replacement(FalseModel):
 class _Statistical(FalseModel):
     """A lie that is a function of a set of honest models."""
 
-    per_edge: bool = attrs.field(default=False, validator=truth())
+    per_edge: bool = attrs.field(default=False, validator=declared)
 
     @abc.abstractmethod
     def lie(self, view: View, rows: Tensor) -> Tensor:
@@ -114,7 +114,7 @@ class SignFlip(_Statistical):
     """The negated model: -x_b (`of = own`), or -mu (`of = mean`)."""
 
     kind: ClassVar[str] = "sign-flip"
-    of: Literal["own", "mean"] = attrs.field(default="own", validator=one_of("own", "mean"))
+    of: Literal["own", "mean"] = attrs.field(default="own", validator=declared)
 
     def lies(self, view: View) -> Deviation:
         """The negated models."""
@@ -136,7 +136,7 @@ class Alie(_Statistical):
     """
 
     kind: ClassVar[str] = "alie"
-    z: float | None = attrs.field(default=None, validator=real(optional=True))
+    z: float | None = attrs.field(default=None, validator=real())
 
     def check(self, graph: AgentGraph, byzantine: tuple[int, ...]) -> None:
         """Refuse numbers for which there is no z."""
@@ -168,7 +168,7 @@ class Mimic(FalseModel):
     """The model of one honest agent in the same round; the lowest-numbered unless given."""
 
     kind: ClassVar[str] = "mimic"
-    victim: int | None = attrs.field(default=None, validator=whole(0, optional=True))
+    victim: int | None = attrs.field(default=None, validator=whole(0))
 
     def check(self, graph: AgentGraph, byzantine: tuple[int, ...]) -> None:
         """Refuse a victim that is not honest."""

@@ -29,7 +29,7 @@ from valid_ref.graph import AgentGraph, honest_agents
 class _Aimed(FalseModel):
     """A lie made for one agent i: for every receiver apart, or for the victim and told to all."""
 
-    victim: int | None = attrs.field(default=None, validator=whole(0, optional=True))
+    victim: int | None = attrs.field(default=None, validator=whole(0))
 
     def check(self, graph: AgentGraph, byzantine: tuple[int, ...]) -> None:
         """Refuse a victim that is not honest."""

@@ -126,7 +126,14 @@ def build_parameters(
         else configured_bounds(part.model, part.gradient, experiment.rounds, lattice.precision)
     )
     field = PrimeField(experiment.prime)
-    return ValidParameters(graph, lattice, start, field, bounds, weightings)
+    return ValidParameters(
+        graph=graph,
+        lattice=lattice,
+        start_model=start,
+        field=field,
+        bounds=bounds,
+        weightings=weightings,
+    )
 
 
 def calibration_setting(experiment: Experiment) -> Setting:
@@ -178,15 +185,15 @@ def build_program(
     model = experiment.model.build(dataset.features, dataset.classes)
     images = len(dataset.train_labels) // graph.agents
     return Program(
-        build_parameters(experiment, model, images, job.seed, weightings),
-        model,
-        device_data(dataset, split, experiment.pixels, device),
-        split,
-        experiment.batch,
-        job.rule,
-        None if isinstance(job.attack, NoAttack) else job.attack,
-        experiment.byzantine if job.attacked else (),
-        job.seed,
-        device,
+        parameters=build_parameters(experiment, model, images, job.seed, weightings),
+        model=model,
+        data=device_data(dataset, split, experiment.pixels, device),
+        split=split,
+        batch=experiment.batch,
+        rule=job.rule,
+        attack=None if isinstance(job.attack, NoAttack) else job.attack,
+        byzantine=experiment.byzantine if job.attacked else (),
+        seed=job.seed,
+        device=device,
         estimate="sum" if weightings else "none",
     )

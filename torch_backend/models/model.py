@@ -109,7 +109,7 @@ def predicted(scores: Callable[[Tensor], Tensor], images: Tensor, count: int, ch
 
 
 @attrs.frozen(eq=False)
-class Apart:
+class PerAgentLosses:
     """The same model, but the candidates of every agent in a call of their own.
 
     A rule that asks for losses looks at the agents of its process together, and in another shape

@@ -9,7 +9,7 @@ import attrs
 import torch
 from torch import Tensor
 
-from torch_backend.options import one_of, whole
+from torch_backend.options import declared, whole
 from torch_backend.rules.rule import Losses, Received, for_each_receiver, require
 from torch_backend.rules.screening import (
     DOUBTFUL,
@@ -32,9 +32,7 @@ class _Bridge(abc.ABC):
     """What the four rules share: Y is the screened model, and the gradient is taken there."""
 
     kind: ClassVar[str]
-    own: Own = attrs.field(
-        default="included", validator=one_of("included", "excluded"), kw_only=True
-    )
+    own: Own = attrs.field(default="included", validator=declared, kw_only=True)
 
     @property
     def needs_losses(self) -> bool:
@@ -82,7 +80,7 @@ class BridgeMedian(_Bridge):
 
     kind: ClassVar[str] = "bridge-m"
     median: Literal["mean_of_middle", "lower", "upper"] = attrs.field(
-        default="mean_of_middle", validator=one_of("mean_of_middle", "lower", "upper")
+        default="mean_of_middle", validator=declared
     )
 
     def screen(self, rows: Sequence[Tensor], step_bits: int) -> Tensor:

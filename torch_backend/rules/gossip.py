@@ -29,7 +29,15 @@ def mix(
     Implements: LM-2, AR-4.
     """
     own, said = received.own, received.said
-    Y = lattice.mix(parameters, t, graph, received.agents, own, said, points)
+    Y = lattice.mix(
+        parameters=parameters,
+        t=t,
+        graph=graph,
+        agents=received.agents,
+        own=own,
+        said=said,
+        points=points,
+    )
     position = {agent: index for index, agent in enumerate(received.agents)}
     changed = [edge for edge in received.edges if edge[1] in position]
     for sender, receiver in changed:

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch_backend import lattice
 from torch_backend.errors import ScreeningError
 from torch_backend.kernels import compiled_loops, empty_tensor
-from torch_backend.options import one_of, real
+from torch_backend.options import declared, real
 from torch_backend.rules.rule import Losses, Received, same_vector
 from torch_backend.rules.screening import (
     ascending,
@@ -48,12 +48,8 @@ class Ubar:
     kind: ClassVar[str] = "ubar"
     rho: float = attrs.field(default=0.4, validator=real(0, 1, above=True))
     mixing: float = attrs.field(default=0.5, validator=real(0, 1))
-    count: Literal["max1", "floor", "ceil"] = attrs.field(
-        default="max1", validator=one_of("max1", "floor", "ceil")
-    )
-    fallback: Literal["min_loss", "nearest"] = attrs.field(
-        default="min_loss", validator=one_of("min_loss", "nearest")
-    )
+    count: Literal["max1", "floor", "ceil"] = attrs.field(default="max1", validator=declared)
+    fallback: Literal["min_loss", "nearest"] = attrs.field(default="min_loss", validator=declared)
 
     @property
     def needs_losses(self) -> bool:

@@ -95,8 +95,10 @@ def test_starts(tmp_path: Path) -> None:
     np.save(tmp_path / "short.npy", given_values[1:])
     np.save(tmp_path / "objects.npy", np.array([None], dtype=object), allow_pickle=True)
     for name, words in (
-        ("short.npy", "has shape"), ("objects.npy", "cannot read"), ("none.npy", "cannot read"),
-    ):  # fmt: skip
+        ("short.npy", "has shape"),
+        ("objects.npy", "cannot read"),
+        ("none.npy", "cannot read"),
+    ):
         with pytest.raises(ConfigError, match=words):
             program(start=GivenStart(str(tmp_path / name)))
 

@@ -115,11 +115,18 @@ def test_a_loss_that_is_no_number_is_never_good_enough() -> None:
 @pytest.mark.parametrize(
     ("count", "rho", "degree", "expected"),
     [
-        ("max1", 0.4, 9, 3), ("max1", 0.4, 10, 4), ("max1", 0.4, 2, 1), ("max1", 1.0, 7, 7),
-        ("floor", 0.4, 9, 3), ("floor", 0.4, 2, 0), ("floor", 0.29, 100, 29),
-        ("ceil", 0.4, 9, 4), ("ceil", 0.4, 10, 4), ("ceil", 0.1, 1, 1),
+        ("max1", 0.4, 9, 3),
+        ("max1", 0.4, 10, 4),
+        ("max1", 0.4, 2, 1),
+        ("max1", 1.0, 7, 7),
+        ("floor", 0.4, 9, 3),
+        ("floor", 0.4, 2, 0),
+        ("floor", 0.29, 100, 29),
+        ("ceil", 0.4, 9, 4),
+        ("ceil", 0.4, 10, 4),
+        ("ceil", 0.1, 1, 1),
     ],
-)  # fmt: skip
+)
 def test_how_many_are_looked_at(count: str, rho: float, degree: int, expected: int) -> None:
     assert Ubar(rho=rho, count=count).candidates(degree) == expected
 
@@ -212,8 +219,12 @@ def test_receivers_are_evaluated_in_chunks_of_any_size(monkeypatch: pytest.Monke
 
 def test_options_outside_their_range_are_refused() -> None:
     for options in (
-        {"rho": 0}, {"rho": 1.1}, {"mixing": -0.1}, {"count": "all"}, {"fallback": "none"},
-    ):  # fmt: skip
+        {"rho": 0},
+        {"rho": 1.1},
+        {"mixing": -0.1},
+        {"count": "all"},
+        {"fallback": "none"},
+    ):
         with pytest.raises(ConfigError):
             Ubar(**options)
 
