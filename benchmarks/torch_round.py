@@ -36,7 +36,7 @@ from torch_backend.data.partition import Iid
 from torch_backend.engine import Program, State
 from torch_backend.models.mlp import Mlp
 from torch_backend.rules.bridge import BridgeMedian
-from torch_backend.rules.plain import Plain
+from torch_backend.rules.gossip import Plain
 from torch_backend.rules.ubar import Ubar
 from torch_backend.transcripts import TranscriptWriter, open_transcripts
 from torch_backend.validation import fresh_keys, validate

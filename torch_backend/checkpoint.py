@@ -16,14 +16,25 @@ from torch_backend.engine import State, start
 from torch_backend.errors import BackendError
 from torch_backend.estimates import Estimates
 from torch_backend.program import Program
-from valid_ref.alarms import Alarm, Alarms, Raised
+from valid_ref.alarms import Alarms
+from valid_ref.document import structure, unstructure
+from valid_ref.errors import ValidRefError
+from valid_ref.wire import AlarmLine, alarm_line, learning_alarm
 
-FORMAT = "valid-torch/checkpoint/1"
+FORMAT = "valid-torch/checkpoint/2"
 
 UNREADABLE = (
-    OSError, ValueError, KeyError, TypeError, IndexError, EOFError, OverflowError,
-    zipfile.BadZipFile, NotImplementedError,
-)  # fmt: skip
+    ValidRefError,
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    IndexError,
+    EOFError,
+    OverflowError,
+    zipfile.BadZipFile,
+    NotImplementedError,
+)
 
 Arrays = dict[str, Any]
 
@@ -52,7 +63,7 @@ def save(path: Path, state: State) -> None:
         "edges": edges,
         "lying": sorted(state.lying),
         "silent": sorted(state.silent),
-        "alarms": [[_alarm_line(raised) for raised in alarms] for alarms in state.alarms],
+        "alarms": [[unstructure(alarm_line(raised)) for raised in own] for own in state.alarms],
         "estimates": None if estimates is None else _line(estimates),
     }
     text = json.dumps(document, sort_keys=True, separators=(",", ":"))
@@ -63,10 +74,6 @@ def save(path: Path, state: State) -> None:
 
 def _line(estimates: Estimates) -> dict[str, Any]:
     return {"rows": estimates.rows, "lengths": estimates.lengths, "used": estimates.used}
-
-
-def _alarm_line(raised: Raised) -> list[Any]:
-    return [raised.alarm.name, raised.phase, raised.round, raised.sender, raised.about]
 
 
 def _write(path: Path, arrays: Mapping[str, Any]) -> None:
@@ -100,15 +107,7 @@ def load(path: Path, program: Program) -> State:
         if document["format"] != FORMAT:
             raise ValueError(f"format {document['format']!r}")
         return _state(program, document, arrays)
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-        IndexError,
-        EOFError,
-        zipfile.BadZipFile,
-    ) as e:
+    except UNREADABLE as e:
         raise CheckpointError(
             f"{path} is no checkpoint of this run ({e}); remove it to begin anew"
         ) from None
@@ -125,15 +124,15 @@ def _state(program: Program, document: Mapping[str, Any], arrays: Arrays) -> Sta
     d = program.lattice.dimension
     going = _tensor(program, arrays, "edges", (len(edges), d)) if edges else ()
     return State(
-        t,
-        _tensor(program, arrays, "models", tuple(first.models.shape)),
-        _tensor(program, arrays, "said", tuple(first.said.shape)),
-        dict(zip(edges, going, strict=True)),
-        frozenset(document["lying"]),
-        frozenset(document["silent"]),
-        _tensor(program, arrays, "losses", tuple(first.losses.shape), program.dtype),
-        tuple(_alarms(lines) for lines in document["alarms"]),
-        _estimates(program, first.estimates, document["estimates"], arrays),
+        t=t,
+        models=_tensor(program, arrays, "models", tuple(first.models.shape)),
+        said=_tensor(program, arrays, "said", tuple(first.said.shape)),
+        edges=dict(zip(edges, going, strict=True)),
+        lying=frozenset(document["lying"]),
+        silent=frozenset(document["silent"]),
+        losses=_tensor(program, arrays, "losses", tuple(first.losses.shape), program.dtype),
+        alarms=tuple(_alarms(lines) for lines in document["alarms"]),
+        estimates=_estimates(program, first.estimates, document["estimates"], arrays),
     )
 
 
@@ -150,10 +149,8 @@ def _tensor(
     return tensor.to(program.device)
 
 
-def _alarms(lines: list[list[Any]]) -> Alarms:
-    return tuple(
-        Raised(Alarm[name], phase, t, sender, about) for name, phase, t, sender, about in lines
-    )
+def _alarms(lines: list[Any]) -> Alarms:
+    return tuple(learning_alarm(structure(AlarmLine, line)) for line in lines)
 
 
 def _estimates(

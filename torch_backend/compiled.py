@@ -1,8 +1,8 @@
 """Loops over the entries of all agents that the processor passes once, compiled by numba.
 
-Each does what the function of the same name in `torch_backend.lattice` or `estimates` does in
-several passes over memory; the integers are the same. Every loop works on the columns
-begin..end-1, so that threads can share the work.
+Each does what the function of the same name in `lattice`, `weighted_sums`, `rules` or `transcripts`
+does in several passes over memory; the integers are the same. Every loop works on the columns
+begin..end-1, so that threads can share the work. At the end is the hash of entries below 2^30.
 """
 
 from collections.abc import Callable
@@ -10,6 +10,12 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+import numpy.typing as npt
+
+from valid_ref.kernels.hash61 import PRIME, multiply, power_table, reduce_word, rotate
+
+Words = npt.NDArray[np.uint64]
+NarrowTables = tuple[npt.NDArray[np.uint32], Words, Words]
 
 Compiled = TypeVar("Compiled", bound=Callable[..., Any])
 
@@ -29,7 +35,14 @@ WIDE = 8192
 """The same where few rows are kept between passes: fewer, longer passes."""
 
 LIMB = 24
-"""Bits of a limb, as in `torch_backend.planes`."""
+"""Bits of a limb, as in `torch_backend.weighted_sums`."""
+
+POWERS = 1024
+"""Powers of a key in a table; four keys of them stay in the nearest caches."""
+
+SHIFT = np.int64(1 << 30)
+Z = np.uint64(2**31 - 1)
+P20, P21 = np.uint64(2**20 - 1), np.uint64(2**21 - 1)
 
 
 @compiled
@@ -110,7 +123,9 @@ def mix(arrays: Any, plan: Any, numbers: Any, begin: int, end: int) -> None:
             total = totals[slots[row], :width]
             before = totals[slots[bases[row]], :width] if bases[row] >= 0 else nothing
             if len(plus) > 1 or len(minus) > 1:
-                _change(said, left, before, plus[:-1], minus[:-1], total)
+                _change(
+                    said=said, left=left, base=before, plus=plus[:-1], minus=minus[:-1], total=total
+                )
                 before = total
             first = said[plus[-1], left:right] if len(plus) else nothing
             second = said[minus[-1], left:right] if len(minus) else nothing
@@ -319,3 +334,98 @@ def blend(rows: Any, numbers: Any, arrays: Any, begin: int, end: int) -> None:
         up = np.int64(twice > count) + (np.int64(twice == count) & below)
         Y[j] = mine * own[j] + below + (up & 1)
         E[j] = own[j] << bits
+
+
+@compiled
+def _two_rows(x: Any, y: Any, parts: Any, left: Any, right: Any) -> None:
+    """The sums of products of a block of two rows with three parts of four keys, 12 each."""
+    a0, a1, a2 = parts[0], parts[1], parts[2]
+    b0, b1, b2 = parts[3], parts[4], parts[5]
+    c0, c1, c2 = parts[6], parts[7], parts[8]
+    d0, d1, d2 = parts[9], parts[10], parts[11]
+    l0 = l1 = l2 = l3 = l4 = l5 = l6 = l7 = l8 = l9 = l10 = l11 = np.uint64(0)
+    r0 = r1 = r2 = r3 = r4 = r5 = r6 = r7 = r8 = r9 = r10 = r11 = np.uint64(0)
+    for i in range(len(x)):
+        u, v = np.uint64(x[i] + SHIFT) & Z, np.uint64(y[i] + SHIFT) & Z
+        p, q, r = np.uint64(a0[i]) & P20, np.uint64(a1[i]) & P20, np.uint64(a2[i]) & P21
+        l0 += u * p
+        l1 += u * q
+        l2 += u * r
+        r0 += v * p
+        r1 += v * q
+        r2 += v * r
+        p, q, r = np.uint64(b0[i]) & P20, np.uint64(b1[i]) & P20, np.uint64(b2[i]) & P21
+        l3 += u * p
+        l4 += u * q
+        l5 += u * r
+        r3 += v * p
+        r4 += v * q
+        r5 += v * r
+        p, q, r = np.uint64(c0[i]) & P20, np.uint64(c1[i]) & P20, np.uint64(c2[i]) & P21
+        l6 += u * p
+        l7 += u * q
+        l8 += u * r
+        r6 += v * p
+        r7 += v * q
+        r8 += v * r
+        p, q, r = np.uint64(d0[i]) & P20, np.uint64(d1[i]) & P20, np.uint64(d2[i]) & P21
+        l9 += u * p
+        l10 += u * q
+        l11 += u * r
+        r9 += v * p
+        r10 += v * q
+        r11 += v * r
+    left[0], left[1], left[2], left[3], left[4], left[5] = l0, l1, l2, l3, l4, l5
+    left[6], left[7], left[8], left[9], left[10], left[11] = l6, l7, l8, l9, l10, l11
+    right[0], right[1], right[2], right[3], right[4], right[5] = r0, r1, r2, r3, r4, r5
+    right[6], right[7], right[8], right[9], right[10], right[11] = r6, r7, r8, r9, r10, r11
+
+
+@compiled
+def _residue(sums: Any, key: int) -> np.uint64:
+    """The residue of the three sums of one key."""
+    first = 3 * key
+    low, mid = rotate(sums[first], np.uint64(0)), rotate(sums[first + 1], np.uint64(20))
+    return reduce_word(low + mid + rotate(sums[first + 2], np.uint64(40)))
+
+
+@compiled
+def hash_narrow_rows(rows: Any, parts: Any, step: Any, excess: Any, out: Any) -> None:
+    """The hashes of every row under every key; the keys are a multiple of four."""
+    length, keys = rows.shape[1], len(step)
+    left, right = np.empty(12, np.uint64), np.empty(12, np.uint64)
+    for first in range(0, len(rows), 2):
+        second = min(first + 1, len(rows) - 1)
+        out[first], out[second] = np.uint64(0), np.uint64(0)
+        for key in range(0, keys, 4):
+            some = parts[3 * key : 3 * key + 12]
+            for begin in range((length - 1) // POWERS * POWERS, -1, -POWERS):
+                end = min(length, begin + POWERS)
+                _two_rows(rows[first, begin:end], rows[second, begin:end], some, left, right)
+                for lane in range(4):
+                    factor = step[key + lane]
+                    old = multiply(out[first, key + lane], factor)
+                    new = multiply(out[second, key + lane], factor)
+                    out[first, key + lane] = reduce_word(old + _residue(left, lane))
+                    out[second, key + lane] = reduce_word(new + _residue(right, lane))
+        for key in range(keys):
+            out[first, key] = reduce_word(out[first, key] + (PRIME - excess[key]))
+            if second != first:
+                out[second, key] = reduce_word(out[second, key] + (PRIME - excess[key]))
+
+
+def narrow_tables(keys: tuple[int, ...], length: int) -> NarrowTables:
+    """Powers of the keys in parts, s^POWERS, and what the shift adds to a hash of this length."""
+    prime = int(PRIME)
+    filled = np.array([*keys, *[0] * (-len(keys) % 4)], dtype=np.uint64)
+    low, high = np.empty((2, len(filled), POWERS), np.uint64)
+    step = np.empty(len(filled), np.uint64)
+    power_table(filled, POWERS, low, high, step)
+    powers = low | (high << np.uint64(31))
+    parts = [powers & P20, (powers >> np.uint64(20)) & P20, powers >> np.uint64(40)]
+    together = np.stack(parts, axis=1).reshape(-1, POWERS).astype(np.uint32)
+    excess = []
+    for key in filled.tolist():
+        whole = length if key == 1 else (pow(key, length, prime) - 1) * pow(key - 1, -1, prime)
+        excess.append((whole << 30) % prime)
+    return np.ascontiguousarray(together), step, np.array(excess, dtype=np.uint64)

@@ -94,8 +94,17 @@ def deliver(
     edges: dict[Edge, Pair | None] = dict(deviation.edges)
     edges.update(dict.fromkeys(sorted(deviation.silent)))
     missing = silent.difference(deviation.said)
-    problems = find_problems(program.lattice, missing, deviation.said, edges)
-    return Said(t, program.heard, models, gammas, edges, *problems, losses)
+    problems, edge_problems = find_problems(program.lattice, missing, deviation.said, edges)
+    return Said(
+        t=t,
+        agents=program.heard,
+        models=models,
+        gammas=gammas,
+        edges=edges,
+        problems=problems,
+        edge_problems=edge_problems,
+        losses=losses,
+    )
 
 
 def find_problems(

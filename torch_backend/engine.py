@@ -16,10 +16,10 @@ from torch_backend.attacks.attack import Deviation, Edge, View
 from torch_backend.data.batches import batch_indices
 from torch_backend.delivery import Said, alarms_after, deliver
 from torch_backend.errors import ConfigError
-from torch_backend.estimates import Estimates, no_estimates
-from torch_backend.fast import room
+from torch_backend.estimates import Estimates, Row, no_estimates
+from torch_backend.kernels import empty_tensor
 from torch_backend.program import Program
-from torch_backend.rules.plain import Plain, mix
+from torch_backend.rules.gossip import Plain, mix
 from torch_backend.rules.rule import Losses, Received
 from valid_ref.alarms import Alarm, Alarms, Raised
 from valid_ref.protocols.learn import PHASE
@@ -61,7 +61,17 @@ def start(program: Program) -> State:
         (len(program.agents),), torch.nan, dtype=program.dtype, device=program.device
     )
     estimates = None if program.estimate == "none" else no_estimates(program)
-    return State(0, models, models, {}, frozenset(), frozenset(), losses, ((),) * n, estimates)
+    return State(
+        t=0,
+        models=models,
+        said=models,
+        edges={},
+        lying=frozenset(),
+        silent=frozenset(),
+        losses=losses,
+        alarms=((),) * n,
+        estimates=estimates,
+    )
 
 
 def diverged(program: Program, state: State) -> tuple[int, ...]:
@@ -93,9 +103,17 @@ def advance(program: Program, state: State) -> tuple[State, Said]:
     deviation = Deviation()
     if program.attack is not None:
         everybody = program.shard.gather(gammas)
-        deviation = program.attack.deviate(_view(program, state, t, Y, models, everybody))
+        deviation = program.attack.deviate(_view(program, state, Y, models, everybody))
         gammas = everybody if len(program.heard) == len(everybody) else everybody[[*program.heard]]
-    said = deliver(program, t, models, gammas, silent, deviation, losses)
+    said = deliver(
+        program=program,
+        t=t,
+        models=models,
+        gammas=gammas,
+        silent=silent,
+        deviation=deviation,
+        losses=losses,
+    )
     kept = _replaced(models, deviation.keeps)
     usable, edges = said.usable_models()
     lying = frozenset(b for b in deviation.said if not torch.equal(said.models[b], kept[b]))
@@ -105,7 +123,48 @@ def advance(program: Program, state: State) -> tuple[State, Said]:
     }
     alarms = alarms_after(program.graph, said, state.alarms, newly)
     estimates = None if state.estimates is None else state.estimates.add(said)
-    return State(t, kept, usable, edges, lying, silent, losses, alarms, estimates), said
+    return State(
+        t=t,
+        models=kept,
+        said=usable,
+        edges=edges,
+        lying=lying,
+        silent=silent,
+        losses=losses,
+        alarms=alarms,
+        estimates=estimates,
+    ), said
+
+
+def gathered(program: Program, state: State) -> State:
+    """The state with the losses and estimates of all agents; every process must call it."""
+    estimates = None if state.estimates is None else state.estimates.gathered(program.shard)
+    losses = program.shard.gather(state.losses)
+    return attrs.evolve(state, losses=losses, estimates=estimates)
+
+
+def divided(program: Program, state: State) -> State:
+    """Of a state with the losses and estimates of all agents the share of this process.
+
+    The opposite of `gathered`: what was summed up over the agents goes on in the first process.
+
+    Implements: EX-18.
+    """
+    losses = program.shard.own(state.losses)
+    whole = None if state.estimates is None else state.estimates.flushed()
+    if whole is None or len(program.agents) == program.graph.agents:
+        return attrs.evolve(state, losses=losses, estimates=whole)
+    everybody = range(program.graph.agents)
+    rows: tuple[Row, ...] = (*program.heard, *(row for row in whole.rows if row not in everybody))
+    places = [whole.rows.index(row) for row in rows]
+    if not whole.summed:
+        sums = whole.sums[:, :, :, places]
+    else:
+        sums = whole.sums if 0 in program.agents else torch.zeros_like(whole.sums)
+    lengths = tuple(tuple(old[place] for place in places) for old in whole.lengths)
+    own = len(program.agents)
+    estimates = attrs.evolve(whole, own=own, rows=rows, sums=sums, lengths=lengths)
+    return attrs.evolve(state, losses=losses, estimates=estimates)
 
 
 def _mixed(
@@ -116,7 +175,7 @@ def _mixed(
     Implements: AR-4.
     """
     if isinstance(program.rule, Plain):
-        points = room(received.own.shape, program.dtype, program.device)
+        points = empty_tensor(received.own.shape, program.dtype, program.device)
         return mix(program.lattice, t, program.graph, received, points), points
     evaluate = batches.losses if program.rule.needs_losses else None
     Y, E = program.rule.mix(t, program.lattice, program.graph, received, evaluate)
@@ -145,9 +204,7 @@ def _replaced(rows: Tensor, by: Mapping[int, Tensor]) -> Tensor:
     return rows
 
 
-def _view(
-    program: Program, state: State, t: int, Y: Tensor, models: Tensor, gammas: Tensor
-) -> View:
+def _view(program: Program, state: State, Y: Tensor, models: Tensor, gammas: Tensor) -> View:
     """What the adversary sees: everybody's words of this round, before they are delivered.
 
     Implements: AD-2.
@@ -160,9 +217,17 @@ def _view(
         if b in state.lying or (b, u) in state.edges
     }
     return View(
-        t, graph, program.byzantine, program.lattice, program.seed, state.models,
-        program.shard.gather(Y), models, gammas, told,
-    )  # fmt: skip
+        t=state.t + 1,
+        graph=graph,
+        byzantine=program.byzantine,
+        parameters=program.lattice,
+        seed=program.seed,
+        previous=state.models,
+        mixed=program.shard.gather(Y),
+        models=models,
+        gammas=gammas,
+        previous_edges=told,
+    )
 
 
 @attrs.frozen(eq=False)

@@ -8,11 +8,14 @@ import attrs
 import torch
 from torch import Tensor
 
-from torch_backend.accumulate import Weighted, add_all
 from torch_backend.attacks.attack import Edge
 from torch_backend.delivery import Said
-from torch_backend.planes import (
+from torch_backend.distributed import Shard
+from torch_backend.program import Program
+from torch_backend.weighted_sums import (
     Planes,
+    Weighted,
+    add_all,
     carry_up,
     from_words,
     planes_for,
@@ -20,8 +23,6 @@ from torch_backend.planes import (
     to_words,
     totals,
 )
-from torch_backend.program import Program
-from torch_backend.shard import Shard
 from valid_ref.protocols.global_validate import Estimate
 from valid_ref.protocols.parameters import ValidParameters
 
@@ -197,7 +198,17 @@ def no_estimates(program: Program) -> Estimates:
     shape = (count, planes.digits, planes.limbs, 1 if summed else len(rows), d)
     sums = torch.zeros(shape, dtype=torch.int64, device=program.device)
     lengths = ((0,) * len(rows),) * count
-    return Estimates(parameters, planes, summed, len(program.agents), rows, sums, lengths, 0, ())
+    return Estimates(
+        parameters=parameters,
+        planes=planes,
+        summed=summed,
+        own=len(program.agents),
+        rows=rows,
+        sums=sums,
+        lengths=lengths,
+        used=0,
+        pending=(),
+    )
 
 
 class Estimating(Protocol):

@@ -15,14 +15,12 @@ import torch
 
 from torch_backend import results
 from torch_backend.config.build import build_graph, data_digest, load_data
-from torch_backend.config.experiment import Experiment, experiment_document
-from torch_backend.config.jobs import Job, jobs
+from torch_backend.config.experiment import Experiment, Job, experiment_document, jobs
 from torch_backend.data.dataset import Dataset
-from torch_backend.distributed import share
-from torch_backend.distributed_team import RefusedElsewhereError, Team, TeamError
+from torch_backend.distributed import RefusedElsewhereError, Team, TeamError, share
 from torch_backend.errors import BackendError, ConfigError
+from torch_backend.job import Work, run_job
 from torch_backend.process import ALONE, Options, Stop, StoppedError, Watch, locked
-from torch_backend.runner import Work, run_job
 from valid_ref import __version__
 from valid_ref.errors import ValidRefError
 

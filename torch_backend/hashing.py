@@ -1,25 +1,35 @@
-"""The polynomial hash over p = 2^61 - 1 on a device, in tensors, exactly.
+"""The polynomial hash over p = 2^61 - 1, exactly: in tensors on a device, or of small entries.
 
-    hash_rows(rows, keys)      # int64 [rows, keys] on the device of the rows
+    hash_rows(rows, keys)                 # int64 [rows, keys] on the device of the rows
+    NarrowHash(keys, length).hash(rows)   # the same on the processor, entries below 2^30
 
-A matrix product of limbs in float64, and folds in 64-bit integers. `valid_ref.kernels` has the
-same on the processor; tests hold both equal to Python integers.
+In tensors it is a matrix product of limbs in float64, and folds in 64-bit integers.
+`valid_ref.kernels` has the same on the processor; tests hold all equal to Python integers.
 
-Why it is exact. Entries and powers have limbs of 21 bits. A product of two is at most
+Why that is exact. Entries and powers have limbs of 21 bits. A product of two is at most
 (2^21 - 1)^2 and a block has at most 2^11 of them, so that every partial sum, in whatever order
 and with or without fused rounding, is an integer below 2^53. A device that computes otherwise is
 found by `check_device`, which runs before the first hash on it.
 """
 
 import functools
+import importlib
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import ModuleType
+from typing import TYPE_CHECKING
 
+import attrs
 import numpy as np
+import numpy.typing as npt
 import torch
 
+from torch_backend.errors import BackendError
 from valid_ref import modular
-from valid_ref.errors import ValidRefError
 from valid_ref.kernels import Backend, PolyHash
+
+if TYPE_CHECKING:
+    from torch_backend.compiled import NarrowTables
 
 PRIME = 2**61 - 1
 LIMB_BITS, LIMBS = 21, 3
@@ -29,7 +39,7 @@ AT_ONCE = 1 << 21
 """How many entries are in limbs at a time: 48 MB."""
 
 
-class DeviceError(ValidRefError):
+class HashingError(BackendError):
     """Rows that cannot be hashed, or a device that does not compute as it must."""
 
 
@@ -51,17 +61,17 @@ def check_device(device: str) -> None:
     keys = [0, 1, 2, PRIME - 1, PRIME - 2, 2**60 + 2**31 - 1]
     found = _hash_rows(torch.from_numpy(rows).to(device), keys).cpu().numpy()
     if not np.array_equal(found, PolyHash(keys, Backend.NUMPY).hash(rows).astype(np.int64)):
-        raise DeviceError(f"device {device} does not multiply matrices exactly", clause="HA-9")
+        raise HashingError(f"device {device} does not multiply matrices exactly", clause="HA-9")
 
 
 def _hash_rows(rows: torch.Tensor, keys: Sequence[int]) -> torch.Tensor:
     if rows.dim() != 2 or rows.dtype != torch.int64:
-        raise DeviceError(
+        raise HashingError(
             f"expected rows of 64-bit integers, got {tuple(rows.shape)} of {rows.dtype}",
             clause="HA-9",
         )
     if not all(type(key) is int and 0 <= key < PRIME for key in keys):
-        raise DeviceError("a key is not in 0..2^61 - 2", clause="LV-3")
+        raise HashingError("a key is not in 0..2^61 - 2", clause="LV-3")
     count, length = rows.shape
     total = torch.zeros((count, len(keys)), dtype=torch.int64, device=rows.device)
     if total.numel() == 0 or length == 0:
@@ -131,3 +141,45 @@ def _multiply(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
     middle, last = a1 * b0 + a0 * b1, a0 * b0
     total = (a1 * b1 << 1) + (middle >> 30) + ((middle & (2**30 - 1)) << 31)
     return _reduce(total + (last & PRIME) + (last >> 61))
+
+
+@attrs.frozen(eq=False)
+class NarrowHash:
+    """Hashes of vectors of one length, whose entries are below 2^30, under some keys.
+
+    Compiled, in half the products of `valid_ref.kernels`: an entry x is taken as z = x + 2^30, 31
+    bits, a power of a key in parts of 20, 20 and 21 bits. A product of z and a part is below 2^52,
+    so that 4096 of them add up exactly in 64 bits: three products for each entry where six are
+    needed otherwise. What the shift adds is taken off at the end.
+
+    Implements: HA-9.
+    """
+
+    keys: tuple[int, ...]
+    length: int
+    _loops: ModuleType = attrs.field(init=False, repr=False)
+    _tables: "NarrowTables" = attrs.field(init=False, repr=False)
+
+    @_loops.default
+    def _compiled(self) -> ModuleType:
+        return importlib.import_module(f"{__package__}.compiled")  # takes numba
+
+    @_tables.default
+    def _made(self) -> "NarrowTables":
+        tables: NarrowTables = self._loops.narrow_tables(self.keys, self.length)
+        return tables
+
+    def hash(self, rows: npt.NDArray[np.int32], threads: int = 1) -> modular.Residues:
+        """sum_j x_j s^j for every row and key, [rows, keys], each in 0..p-1."""
+        out = np.empty((len(rows), len(self._tables[1])), np.uint64)
+        ends = [len(rows) * part // threads for part in range(threads + 1)]
+
+        def work(begin: int, end: int) -> None:
+            self._loops.hash_narrow_rows(rows[begin:end], *self._tables, out[begin:end])
+
+        if threads == 1:
+            work(0, len(rows))
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(work, ends[:-1], ends[1:]))
+        return out[:, : len(self.keys)]

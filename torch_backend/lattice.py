@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from torch_backend.errors import DeviceError
-from torch_backend.fast import loops, room, spread
+from torch_backend.kernels import compiled_loops, empty_tensor, in_threads
 from valid_ref.graph import AgentGraph
 from valid_ref.lattice import WORD_LIMIT, LatticeParameters
 
@@ -124,9 +124,9 @@ def mix(
     Implements: AR-4.
     """
     a = parameters.schedule.a(t)
-    fast = loops(own, said)
-    if fast is not None:
-        Y = room(own.shape, own.dtype, own.device)
+    loops = compiled_loops(own, said)
+    if loops is not None:
+        Y = empty_tensor(own.shape, own.dtype, own.device)
         plan = sum_plan(graph, agents)
         factors = (1 << parameters.precision.step_bits) - a * plan[-1]
         filled = np.empty((0, 0), dtype=np.float32)
@@ -134,7 +134,7 @@ def mix(
             filled = points.numpy()
         arrays, lists = (own.numpy(), said.numpy(), Y.numpy(), filled), (*plan[:-1], factors)
         numbers = a, point_scale(parameters)
-        spread(own.shape[1], lambda begin, end: fast.mix(arrays, lists, numbers, begin, end))
+        in_threads(own.shape[1], lambda begin, end: loops.mix(arrays, lists, numbers, begin, end))
         if points is not None and not len(filled):
             points.copy_(evaluation_points(parameters, Y, points.dtype))
         return Y
@@ -163,11 +163,11 @@ def evaluation_points(
 
 def reals(rows: Tensor, scale: float, dtype: torch.dtype = torch.float32) -> Tensor:
     """Rows of integers times a power of two: the nearest float64, and from that the `dtype`."""
-    fast = loops(rows)
-    if fast is not None and dtype is torch.float32:
-        found = room(rows.shape, dtype, rows.device)
+    loops = compiled_loops(rows)
+    if loops is not None and dtype is torch.float32:
+        found = empty_tensor(rows.shape, dtype, rows.device)
         both = rows.numpy(), scale, found.numpy()
-        spread(rows.shape[1], lambda begin, end: fast.evaluation_points(*both, begin, end))
+        in_threads(rows.shape[1], lambda begin, end: loops.evaluation_points(*both, begin, end))
         return found
     return rows.double().mul_(scale).to(dtype)
 
@@ -203,11 +203,11 @@ def step(
     A, bits = parameters.schedule.A(t), parameters.precision.step_bits
     beyond = -(-(parameters.gradient_limit + (1 << bits)) // A)  # AR-14: before the product
     scale, limit = 2.0**parameters.precision.fraction_bits, float(min(beyond, WORD_LIMIT))
-    fast = loops(Y, gradients)
-    if fast is not None and gradients.dtype is torch.float32:
+    loops = compiled_loops(Y, gradients)
+    if loops is not None and gradients.dtype is torch.float32:
         limits = limit, parameters.model_limit, parameters.gradient_limit
         base = Y if consume else Y.clone()
-        return _compiled_step(fast, base, gradients, (A, bits, scale), limits)
+        return _compiled_step(loops, base, gradients, (A, bits, scale), limits)
     scaled = gradients.mul(scale).round_()
     lost = (scaled.abs().amax(dim=1).double() < limit).logical_not_()  # NaN is lost too
     if bool(lost.any()):
@@ -225,22 +225,22 @@ def _silenced(x: Tensor, gamma: Tensor, lost: Tensor) -> Step:
 
 
 def _compiled_step(
-    fast: ModuleType,
+    loops: ModuleType,
     Y: Tensor,
     gradients: Tensor,
     numbers: tuple[int, int, float],
     limits: tuple[float, int, int],
 ) -> Step:
     """The same in one pass over memory; Y becomes Gamma."""
-    x = room(Y.shape, Y.dtype, Y.device)
+    x = empty_tensor(Y.shape, Y.dtype, Y.device)
     arrays = Y.numpy(), gradients.numpy(), x.numpy()
 
     def work(begin: int, end: int) -> Integers:
         lost = np.zeros(len(Y), dtype=np.int64)
-        fast.step((*arrays, lost), numbers, limits, begin, end)
+        loops.step((*arrays, lost), numbers, limits, begin, end)
         return lost
 
-    parts = spread(Y.shape[1], work)
+    parts = in_threads(Y.shape[1], work)
     return _silenced(x, Y, torch.from_numpy(np.any(np.stack(parts), axis=0)))
 
 

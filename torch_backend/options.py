@@ -1,6 +1,7 @@
 """What the fields of an attrs class of options refuse, whoever makes the object.
 
-The classes are read from configurations by their `kind`; their fields are the options (EX-12).
+The classes are read from configurations by their `kind`; their fields are the options (EX-12). A
+value is held against the type of its field as `valid_ref.document` does it, then against bounds.
 """
 
 import math
@@ -8,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from torch_backend.errors import ConfigError
+from valid_ref.document import DocumentError, structure
 
 if TYPE_CHECKING:
     import attrs
@@ -15,61 +17,44 @@ if TYPE_CHECKING:
 Check = Callable[[Any, "attrs.Attribute[Any]", Any], None]
 
 
-def _refuse(instance: object, attribute: "attrs.Attribute[Any]", value: object, what: str) -> None:
-    kind = getattr(instance, "kind", type(instance).__name__)
-    raise ConfigError(f"{kind}: {attribute.name} = {value!r} is not {what}")
+def declared(instance: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
+    """A value of the type that the field is declared with."""
+    try:
+        structure(attribute.type, value, attribute.name)
+    except DocumentError as error:
+        raise ConfigError(f"{_kind(instance)}: {error.message}") from None
 
 
-def whole(minimum: int, *, optional: bool = False) -> Check:
-    """An integer from the minimum on; None as well if it is optional."""
+def whole(minimum: int) -> Check:
+    """An integer from the minimum on; None as well where the field may be None."""
 
-    def check(instance: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
-        if optional and value is None:
+    def check(instance: object, attribute: "attrs.Attribute[Any]", value: Any) -> None:
+        declared(instance, attribute, value)
+        if value is not None and value < minimum:
+            raise _beyond(instance, attribute, value, f"an integer from {minimum} on")
+
+    return check
+
+
+def real(minimum: float = -math.inf, maximum: float = math.inf, *, above: bool = False) -> Check:
+    """A finite number between two bounds, or None where it may be; `above` excludes the lower."""
+
+    def check(instance: object, attribute: "attrs.Attribute[Any]", value: Any) -> None:
+        declared(instance, attribute, value)
+        if value is None or (minimum <= value <= maximum and not (above and value == minimum)):
             return
-        if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
-            _refuse(instance, attribute, value, f"an integer from {minimum} on")
+        bracket = "(" if above else "["
+        expected = f"a number in {bracket}{minimum:g}, {maximum:g}]"
+        raise _beyond(instance, attribute, value, expected)
 
     return check
 
 
-def real(
-    minimum: float = -math.inf,
-    maximum: float = math.inf,
-    *,
-    above: bool = False,
-    optional: bool = False,
-) -> Check:
-    """A finite number between two bounds; `above` excludes the lower one."""
-
-    def check(instance: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
-        if optional and value is None:
-            return
-        good = isinstance(value, int | float) and not isinstance(value, bool)
-        if good and isinstance(value, int | float):
-            good = math.isfinite(value) and minimum <= value <= maximum
-            good = good and not (above and value == minimum)
-        if not good:
-            bracket = "(" if above else "["
-            _refuse(instance, attribute, value, f"a number in {bracket}{minimum:g}, {maximum:g}]")
-
-    return check
+def _beyond(
+    instance: object, attribute: "attrs.Attribute[Any]", value: object, expected: str
+) -> ConfigError:
+    return ConfigError(f"{_kind(instance)}: {attribute.name} = {value!r} is not {expected}")
 
 
-def one_of(*names: str) -> Check:
-    """One of these words."""
-
-    def check(instance: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
-        if not isinstance(value, str) or value not in names:
-            _refuse(instance, attribute, value, "one of " + ", ".join(names))
-
-    return check
-
-
-def truth() -> Check:
-    """True or false."""
-
-    def check(instance: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
-        if not isinstance(value, bool):
-            _refuse(instance, attribute, value, "true or false")
-
-    return check
+def _kind(instance: object) -> str:
+    return str(getattr(instance, "kind", type(instance).__name__))

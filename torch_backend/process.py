@@ -9,7 +9,7 @@ from typing import ClassVar
 import attrs
 import torch
 
-from torch_backend.distributed_team import Alone, Team
+from torch_backend.distributed import Alone, Team
 from torch_backend.errors import BackendError, ConfigError
 from torch_backend.program import require_device
 

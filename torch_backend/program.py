@@ -9,10 +9,10 @@ import torch
 from torch_backend.attacks.attack import Attack
 from torch_backend.data.batches import DeviceData
 from torch_backend.data.partition import Split
+from torch_backend.distributed import Shard, Whole
 from torch_backend.errors import AttackError, ConfigError, DataError, DeviceError, ModelError
 from torch_backend.models.model import Model
 from torch_backend.rules.rule import Rule
-from torch_backend.shard import Shard, Whole
 from valid_ref.graph import AgentGraph, assumption_1_plus, honest_agents
 from valid_ref.lattice import LatticeParameters
 from valid_ref.protocols.learn import LearnModel

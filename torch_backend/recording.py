@@ -32,9 +32,12 @@ def record(
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".recording-") as name:
             inside = Path(name)
             record(
-                inside / "run", transcripts, validated,
-                byzantine_known=byzantine_known, checksums=checksums,
-            )  # fmt: skip
+                inside / "run",
+                transcripts,
+                validated,
+                byzantine_known=byzantine_known,
+                checksums=checksums,
+            )
             pack(inside / "run", inside / "run.zip")
             shutil.rmtree(inside / "run")
             (inside / "run.zip").replace(path)

@@ -8,23 +8,19 @@ On a GPU the hashes are made there, in tensors; on the processor by compiled loo
 
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from torch_backend.delivery import find_problems
 from torch_backend.estimates import Row
-from torch_backend.hashing import hash_rows
+from torch_backend.hashing import NarrowHash, hash_rows
 from torch_backend.program import Program
 from torch_backend.transcripts import Line, Transcripts
 from valid_ref import modular
 from valid_ref.hashing import PrimeField, combine_rounds, round_polynomials
 from valid_ref.lattice import MERSENNE_61, IntVector
 from valid_ref.modular import Residues
-
-if TYPE_CHECKING:
-    from torch_backend.narrow_hash import NarrowHash
 
 SMALL = 31
 """Entries of so many bits, with the sign, are below 2^30."""
@@ -60,12 +56,12 @@ def reports(
     found: dict[Row, tuple[int, ...]] = {}
     for row, polynomials in models.items():
         hashes = combine_rounds(
-            parameters.field,
-            keys,
-            parameters.lattice.dimension,
-            parameters.lattice.schedule,
-            polynomials,
-            gammas[row],
+            field=parameters.field,
+            keys=keys,
+            dimension=parameters.lattice.dimension,
+            schedule=parameters.lattice.schedule,
+            models=polynomials,
+            gradients=gammas[row],
         )
         found[row] = tuple(entry for four in hashes for entry in four)
     return found
@@ -85,7 +81,7 @@ def device_hasher(program: Program, keys: Keys) -> Hasher | None:
 
 def rows_of(transcripts: Transcripts) -> tuple[Row, ...]:
     """The transcripts that differ: of every agent to all, then of edges that ever got another."""
-    edges = {edge for line in transcripts.lines for edge in line.edges}
+    edges = {(s, r) for line in transcripts.lines for s, r, _row in line.edges}
     return (*range(transcripts.program.graph.agents), *sorted(edges))
 
 
@@ -106,7 +102,14 @@ def _polynomials(
         for agent, polynomial in zip(program.honest, hashes, strict=True):
             models[agent][t] = polynomial
     for line in transcripts.lines:
-        _said(transcripts, line, keys, models, gammas, hasher)
+        _said(
+            transcripts=transcripts,
+            line=line,
+            keys=keys,
+            models=models,
+            gammas=gammas,
+            hasher=hasher,
+        )
     return models, gammas
 
 
@@ -129,7 +132,7 @@ def _hashed(field: PrimeField, keys: Keys, rows: IntVector, hasher: Hasher | Non
     return round_polynomials(field, keys, rows) if hasher is None else hasher(rows)
 
 
-def narrow_hasher(field: PrimeField, keys: Keys, length: int, rows: int) -> "NarrowHash | None":
+def narrow_hasher(field: PrimeField, keys: Keys, length: int, rows: int) -> NarrowHash | None:
     """The faster hash of small entries, where it exists and its loading pays."""
     if field.prime != MERSENNE_61 or rows * length * len(keys) < PAYS_FROM:
         return None
@@ -137,8 +140,6 @@ def narrow_hasher(field: PrimeField, keys: Keys, length: int, rows: int) -> "Nar
         return None
     for key in keys:
         field.check_key(key)
-    from torch_backend.narrow_hash import NarrowHash  # deferred: takes numba
-
     return NarrowHash(keys, length)
 
 
@@ -152,8 +153,7 @@ def _said(
 ) -> None:
     """What Byzantine agents said in a round; zero stays where nothing usable came."""
     parameters = transcripts.program.parameters
-    said = {agent: transcripts.row(row) for agent, row in line.said.items()}
-    edges = {e: None if row is None else transcripts.row(row) for e, row in line.edges.items()}
+    said, edges = transcripts.byzantine_words(line)
     problems, edge_problems = find_problems(parameters.lattice, line.silent, said, edges)
     usable: dict[Row, tuple[torch.Tensor, torch.Tensor]] = {
         agent: pair for agent, pair in said.items() if agent not in problems
@@ -165,7 +165,7 @@ def _said(
         for index, row in enumerate(usable):
             models[row][line.t], gammas[row][line.t - 1] = hashes[2 * index : 2 * index + 2]
     for row in models:
-        if isinstance(row, tuple) and row not in line.edges:
+        if isinstance(row, tuple) and row not in edges:
             models[row][line.t] = models[row[0]][line.t]
             gammas[row][line.t - 1] = gammas[row[0]][line.t - 1]
 

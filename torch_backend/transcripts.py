@@ -26,11 +26,12 @@ from torch import Tensor
 from torch_backend.attacks.attack import Edge
 from torch_backend.delivery import Pair, Said, find_problems
 from torch_backend.errors import BackendError
-from torch_backend.fast import loops, spread
+from torch_backend.kernels import compiled_loops, in_threads
 from torch_backend.program import Program
-from torch_backend.rules.plain import Plain, mix
+from torch_backend.rules.gossip import Plain, mix
 from torch_backend.rules.rule import Received
 from valid_ref.alarms import Alarm
+from valid_ref.document import DocumentError, read_json, structure, unstructure
 
 MODELS, SAID, ROUNDS = "models.bin", "said.bin", "rounds.jsonl"
 NARROW = np.dtype("<i4")
@@ -47,6 +48,9 @@ class TranscriptError(BackendError):
 class Line:
     """One round in `rounds.jsonl`: sizes of the files after it, and which row is whose.
 
+    `said` has a row for each Byzantine agent that speaks to all; `edges` sender, receiver and row
+    of what single edges carried instead, no row for silence.
+
     `bits` is how many the models of the round need, with the sign; up to 32 are stored in 32.
     """
 
@@ -55,22 +59,12 @@ class Line:
     bits: int
     rows: int
     silent: tuple[int, ...]
-    said: Mapping[int, int]
-    edges: Mapping[Edge, int | None]
+    said: tuple[tuple[int, int], ...]
+    edges: tuple[tuple[int, int, int | None], ...]
 
     def text(self) -> str:
         """The line without its end."""
-        edges = [[*edge, row] for edge, row in sorted(self.edges.items())]
-        fields = attrs.asdict(self) | {"said": sorted(self.said.items()), "edges": edges}
-        return json.dumps(fields, sort_keys=True, separators=(",", ":"))
-
-    @classmethod
-    def read(cls, text: str) -> "Line":
-        """The line that `text` wrote."""
-        fields = json.loads(text)
-        edges = {(sender, receiver): row for sender, receiver, row in fields.pop("edges")}
-        said, silent = dict(fields.pop("said")), tuple(fields.pop("silent"))
-        return cls(**fields, said=said, edges=edges, silent=silent)
+        return json.dumps(unstructure(self), sort_keys=True, separators=(",", ":"))
 
 
 def _lines(path: Path) -> list[Line]:
@@ -81,8 +75,8 @@ def _lines(path: Path) -> list[Line]:
         raise TranscriptError(f"{path}: {error.strerror}") from None
     complete = text[: text.rfind("\n") + 1].splitlines()
     try:
-        return [Line.read(line) for line in complete]
-    except (ValueError, KeyError, TypeError) as error:
+        return [structure(Line, read_json(line)) for line in complete]
+    except DocumentError as error:
         raise TranscriptError(f"{path} is damaged: {error}") from None
 
 
@@ -91,14 +85,16 @@ def narrowed(models: Tensor) -> tuple[Tensor, int]:
 
     For every entry x the bits of x or, if it is negative, of -x-1 are looked at.
     """
-    fast = loops(models)
-    if fast is None:
+    loops = compiled_loops(models)
+    if loops is None:
         reach = int(torch.where(models < 0, ~models, models).max())
         short = models.to(torch.int32)
     else:
         short = torch.empty(models.shape, dtype=torch.int32)
         both = models.numpy(), short.numpy()
-        reach = max(spread(models.shape[1], lambda begin, end: int(fast.narrow(*both, begin, end))))
+        reach = max(
+            in_threads(models.shape[1], lambda begin, end: int(loops.narrow(*both, begin, end)))
+        )
     bits = reach.bit_length() + 1
     return (short if bits <= 32 else models), bits
 
@@ -134,16 +130,24 @@ class TranscriptWriter:
         self._bytes += array.nbytes
         silent = {a for a, problem in said.problems.items() if problem is Alarm.MISSING_MESSAGE}
         place = {agent: row for row, agent in enumerate(said.agents)}
-        rows = {
-            b: self._store((said.models[b], said.gammas[place[b]]))
+        rows = tuple(
+            (b, self._store((said.models[b], said.gammas[place[b]])))
             for b in self._program.byzantine
             if b not in silent
-        }
-        edges = {
-            edge: None if pair is None else self._store(pair)
+        )
+        edges = tuple(
+            (*edge, None if pair is None else self._store(pair))
             for edge, pair in sorted(said.edges.items())
-        }
-        line = Line(said.t, self._bytes, bits, self._rows, tuple(sorted(silent)), rows, edges)
+        )
+        line = Line(
+            t=said.t,
+            bytes=self._bytes,
+            bits=bits,
+            rows=self._rows,
+            silent=tuple(sorted(silent)),
+            said=rows,
+            edges=edges,
+        )
         for name in (MODELS, SAID):
             self._files[name].flush()
         self._files[ROUNDS].write(line.text().encode() + b"\n")
@@ -222,6 +226,12 @@ class Transcripts:
         model, gamma = torch.from_numpy(both.astype(np.int64).reshape(2, d))
         return model, gamma
 
+    def byzantine_words(self, line: Line) -> tuple[Mapping[int, Pair], Mapping[Edge, Pair | None]]:
+        """What Byzantine agents said in a round: to all, and on single edges."""
+        said = {agent: self.row(row) for agent, row in line.said}
+        edges = {(s, r): None if row is None else self.row(row) for s, r, row in line.edges}
+        return said, edges
+
     def said(self) -> Iterator[Said]:
         """Every round again as the engine said it, on the host.
 
@@ -244,15 +254,32 @@ class Transcripts:
         losses = torch.full((len(everybody),), torch.nan)
         if t == 0:
             models += torch.from_numpy(np.array(program.parameters.start_model))
-            return Said(0, everybody, models, torch.zeros_like(models), {}, {}, {}, losses)
+            return Said(
+                t=0,
+                agents=everybody,
+                models=models,
+                gammas=torch.zeros_like(models),
+                edges={},
+                problems={},
+                edge_problems={},
+                losses=losses,
+            )
         line, gammas = self.lines[t - 1], torch.zeros_like(models)
         models[[*program.honest]] = torch.from_numpy(self.models(t).astype(np.int64))
-        said = {agent: self.row(row) for agent, row in line.said.items()}
+        said, edges = self.byzantine_words(line)
         for agent, pair in said.items():
             models[agent], gammas[agent] = pair
-        edges = {e: None if row is None else self.row(row) for e, row in line.edges.items()}
-        problems = find_problems(program.lattice, line.silent, said, edges)
-        return Said(t, everybody, models, gammas, edges, *problems, losses)
+        problems, edge_problems = find_problems(program.lattice, line.silent, said, edges)
+        return Said(
+            t=t,
+            agents=everybody,
+            models=models,
+            gammas=gammas,
+            edges=edges,
+            problems=problems,
+            edge_problems=edge_problems,
+            losses=losses,
+        )
 
     def _spoken(self, before: Said, words: Said) -> Said:
         """The scaled gradients of honest agents follow from their models and what they heard.

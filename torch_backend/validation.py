@@ -1,10 +1,12 @@
 """The validation phase of a run: the machines of the reference on the transcripts of the backend.
 
 Hashes and estimates are computed by the backend; every broadcast, every check and every verdict is
-that of `valid_ref`.
+that of `valid_ref`. Byzantine agents can lie in it by the attacks of the reference.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, cast, get_args
 
 import attrs
 import numpy as np
@@ -14,14 +16,21 @@ from torch import Tensor
 from torch_backend import lattice
 from torch_backend.delivery import Said
 from torch_backend.engine import State
-from torch_backend.errors import ConfigError
+from torch_backend.errors import AttackError, ConfigError
 from torch_backend.estimates import Row
-from torch_backend.planes import squared_norms
 from torch_backend.program import Program
 from torch_backend.randomness import Stream, generator
 from torch_backend.reports import Keys, Reports, reports, rows_of
 from torch_backend.transcripts import Transcripts
-from valid_ref.adversary.attack import quiet, together
+from torch_backend.weighted_sums import squared_norms
+from valid_ref.adversary.attack import Attack, Setting, quiet, together
+from valid_ref.adversary.broadcasts import (
+    LastRoundEquivocator,
+    LateFalseAlarm,
+    RelayTamperer,
+    SilentSource,
+)
+from valid_ref.adversary.reports import EstimateLiar, FalseReport, HashLiar
 from valid_ref.alarms import Alarm, Alarms, Raised
 from valid_ref.execution import Execution
 from valid_ref.machine import Adversary, honest, run_machine
@@ -37,7 +46,7 @@ Excess = tuple[Alarm, int]
 
 
 @attrs.frozen
-class Stored(Remembered):
+class StoredMeasures(Remembered):
     """The measures of transcripts that lie in files.
 
     A transcript is stood for by its last message, one object for everybody who received it.
@@ -123,17 +132,19 @@ def validate(
     Implements: VA-1, VA-2.
     """
     _check(program, state, transcripts, keys)
-    estimates = _one_object({} if state.estimates is None else state.estimates.values())
+    estimates = _interned({} if state.estimates is None else state.estimates.values())
     last = _messages(transcripts.spoken(program.rounds), rows_of(transcripts))
     made: dict[Keys, Reports] = {}
 
     def hashed(wanted: Keys) -> Reports:
         if wanted not in made:
-            made[wanted] = _one_object(reports(transcripts, wanted, derive=derive))
+            made[wanted] = _interned(reports(transcripts, wanted, derive=derive))
         return made[wanted]
 
-    measures = Stored(
+    measures = StoredMeasures(
         program.parameters,
+        # Sound: the machines hand on the messages that `last` holds, and `last` outlives them, so
+        # that no id is given to another object; a message from elsewhere would be a KeyError.
         row_of={id(message): row for row, message in last.items()},
         hashed=hashed,
         estimates={row: estimates.get(row, estimates[_sender(row)]) for row in last},
@@ -173,8 +184,8 @@ def _check(program: Program, state: State, transcripts: Transcripts, keys: Keys)
         )
 
 
-def _one_object(values: Mapping[Row, Numbers]) -> Mapping[Row, Numbers]:
-    """The same values, equal ones being one object, so that they compare at once."""
+def _interned(values: Mapping[Row, Numbers]) -> Mapping[Row, Numbers]:
+    """The same values, equal ones interned as one object, so that they compare at once."""
     known: dict[Numbers, Numbers] = {}
     return {row: known.setdefault(value, value) for row, value in values.items()}
 
@@ -233,3 +244,32 @@ def _excesses(program: Program, transcripts: Transcripts) -> Mapping[Row, tuple[
 
 def _stacked(vectors: Sequence[np.ndarray]) -> Tensor:
     return torch.from_numpy(np.stack(vectors))
+
+
+Liar = (
+    HashLiar
+    | FalseReport
+    | EstimateLiar
+    | SilentSource
+    | LastRoundEquivocator
+    | RelayTamperer
+    | LateFalseAlarm
+)
+"""Attacks that need nothing of the learning phase but its parameters."""
+
+LIARS: Mapping[str, type[Liar]] = MappingProxyType({liar.kind: liar for liar in get_args(Liar)})
+"""Every such attack by its kind."""
+
+
+def liar(program: Program, attack: Liar) -> Adversary:
+    """The adversary for `validate` that makes the Byzantine agents of a run lie like this.
+
+    Implements: AD-9.
+    """
+    if not program.byzantine:
+        raise AttackError(f"{attack.kind}: nobody in this run is Byzantine")
+    no_problem = cast("Any", None)  # losses with known constants, which a network does not have
+    setting = Setting(
+        program.parameters, no_problem, frozenset(program.byzantine), 0.0, program.seed
+    )
+    return cast("Attack", attack).build(setting).adversary

@@ -206,8 +206,11 @@ def _alarm_from_json(value: Json) -> AlarmLine:
 
 
 def learning_alarm(line: AlarmLine) -> Raised:
-    """The alarm of a learning round that a line stands for; those are about nothing else."""
-    return Raised(Alarm[line.reason], line.phase, line.round, line.sender, line.about)
+    """The alarm of a learning round that a line stands for; what it is about is an agent."""
+    about = None if line.about is None else integer(line.about, "alarm", "MO-7")
+    if line.reason not in Alarm.__members__:
+        raise FormError("MO-7", "alarm", "a reason of the table", line.reason)
+    return Raised(Alarm[line.reason], line.phase, line.round, line.sender, about)
 
 
 def about_text(about: object) -> str | None:

@@ -8,8 +8,8 @@ import torch
 
 from tests.torch_backend import runs
 from torch_backend import checkpoint, engine
-from torch_backend.distributed import gathered, join
-from torch_backend.distributed_team import leave
+from torch_backend.distributed import join, leave
+from torch_backend.engine import gathered
 from torch_backend.models.mlp import Mlp
 from torch_backend.program import Program
 from valid_ref.graph_families import parse_family

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from torch_backend import results
 from torch_backend.config.load import load
-from torch_backend.data.digits import load_digits
+from torch_backend.data.dataset import load_digits
 from torch_backend.experiments import run_experiment
 from torch_backend.process import Options
 

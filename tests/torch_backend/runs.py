@@ -14,9 +14,9 @@ from torch_backend.data.batches import device_data
 from torch_backend.data.dataset import Dataset
 from torch_backend.data.partition import Iid
 from torch_backend.engine import Program, Said, State
+from torch_backend.models.mlp import Softmax
 from torch_backend.models.model import ModelOptions
-from torch_backend.models.softmax import Softmax
-from torch_backend.rules.plain import Plain
+from torch_backend.rules.gossip import Plain
 from valid_ref.execution import Execution, execute
 from valid_ref.graph import AgentGraph
 from valid_ref.hashing import PrimeField
@@ -54,11 +54,15 @@ def images(seed: int = 0, count: int = 120, size: int = 3, classes: int = 3) -> 
 def weightings(rounds: int, agents: int, limit: float = 1e6) -> tuple[Weighting, ...]:
     return tuple(
         make_weighting(
-            f"gamma={gamma}", exponential_weights(rounds, gamma), agents, 28,
-            optimality=limit, heterogeneity=limit,
+            f"gamma={gamma}",
+            exponential_weights(rounds, gamma),
+            agents,
+            28,
+            optimality=limit,
+            heterogeneity=limit,
         )
         for gamma in (0.9, 0.99)
-    )  # fmt: skip
+    )
 
 
 def program(
@@ -81,14 +85,26 @@ def program(
     lattice = default_limits(model.dimension, schedule, graph.max_degree)
     start = to_lattice(model.initial(1), schedule.precision)
     parameters = ValidParameters(
-        graph, lattice, start, PrimeField(), bounds, weightings(rounds, graph.agents, limit)
+        graph=graph,
+        lattice=lattice,
+        start_model=start,
+        field=PrimeField(),
+        bounds=bounds,
+        weightings=weightings(rounds, graph.agents, limit),
     )
     split = Iid().split(data, graph.agents, 5)
     there = device_data(data, split, "unit", CPU)
     return Program(
-        parameters, model, there, split, 8, others.pop("rule", Plain()), attack, byzantine,
+        parameters=parameters,
+        model=model,
+        data=there,
+        split=split,
+        batch=8,
+        rule=others.pop("rule", Plain()),
+        attack=attack,
+        byzantine=byzantine,
         **others,
-    )  # fmt: skip
+    )
 
 
 def learn(program: Program) -> tuple[list[State], list[Said]]:

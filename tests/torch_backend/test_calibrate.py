@@ -37,10 +37,15 @@ def summary(
         "attack": {"label": attack} if attack == "none" else {"label": attack, "sigma": 0.1},
         "outcome": "diverged" if length is None else "finished",
         "statistics": [
-            {"check": s.check, "total": s.total, "optimality": s.optimality,
-             "heterogeneity": s.heterogeneity} for s in found
+            {
+                "check": s.check,
+                "total": s.total,
+                "optimality": s.optimality,
+                "heterogeneity": s.heterogeneity,
+            }
+            for s in found
         ],
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.checks("EX-10", "GU-9")
@@ -55,7 +60,12 @@ def test_alarms_are_those_of_the_protocol(honest: list[int], length: int) -> Non
     lattice = default_limits(1, schedule, 2)
     start = to_lattice([0.0], lattice.precision)
     parameters = ValidParameters(
-        graph, lattice, start, PrimeField(lattice.prime), None, (weighting,)
+        graph=graph,
+        lattice=lattice,
+        start_model=start,
+        field=PrimeField(lattice.prime),
+        bounds=None,
+        weightings=(weighting,),
     )
     zero, loud = (0, 0), (length, length)
     tags = {(v, u): loud if u == 0 else zero for u in range(3) for v in graph.neighbours(u)}
@@ -126,8 +136,11 @@ def test_every_gamma_has_its_own_thresholds_and_counts() -> None:
     assert found.weightings[0.25].heterogeneity < found.weightings[0.5].heterogeneity / 10**5
     counts = {(r.attack == "none", r.gamma): (r.runs, r.heterogeneity) for r in found.rates}
     assert counts == {
-        (True, 0.25): (1, 1), (True, 0.5): (1, 0), (False, 0.25): (1, 0), (False, 0.5): (1, 0)
-    }  # fmt: skip
+        (True, 0.25): (1, 1),
+        (True, 0.5): (1, 0),
+        (False, 0.25): (1, 0),
+        (False, 0.5): (1, 0),
+    }
     assert found.gamma_max == 0.5
 
 

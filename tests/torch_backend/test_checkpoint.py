@@ -57,9 +57,14 @@ def test_files_that_are_no_checkpoint_of_the_run_are_refused(tmp_path: Path) -> 
             checkpoint.load(path, run)
     beside = torch.zeros_like(state.models[:, :-1])
     for changed in (
-        {"t": run.rounds + 1}, {"t": -1}, {"t": True}, {"alarms": state.alarms[1:]},
-        {"models": beside}, {"said": beside}, {"models": state.models.double()},
-    ):  # fmt: skip
+        {"t": run.rounds + 1},
+        {"t": -1},
+        {"t": True},
+        {"alarms": state.alarms[1:]},
+        {"models": beside},
+        {"said": beside},
+        {"models": state.models.double()},
+    ):
         checkpoint.save(path, attrs.evolve(state, **changed))
         with pytest.raises(CheckpointError, match="no checkpoint of this run"):
             checkpoint.load(path, run)

@@ -13,9 +13,9 @@ import torch
 from tests.torch_backend import distributed_run
 from tests.torch_backend.runs import learn
 from torch_backend import checkpoint
-from torch_backend.distributed import Part, divided, join, require_work
+from torch_backend.distributed import Part, Whole, join, require_work
+from torch_backend.engine import divided
 from torch_backend.errors import DeviceError
-from torch_backend.shard import Whole
 
 ROOT = Path(__file__).parents[2]
 
@@ -57,16 +57,22 @@ def test_two_processes_end_with_the_bytes_of_one(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
     common = os.environ | {
-        "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "WORLD_SIZE": "2",
-        "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()),
-    }  # fmt: skip
+        "PYTHONPATH": str(ROOT),
+        "OMP_NUM_THREADS": "1",
+        "WORLD_SIZE": "2",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(free_port()),
+    }
     started = [
         subprocess.Popen(
             [sys.executable, distributed_run.__file__, str(tmp_path / "two")],
-            env=common | {"RANK": str(rank)}, cwd=ROOT, stderr=subprocess.PIPE, text=True,
+            env=common | {"RANK": str(rank)},
+            cwd=ROOT,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         for rank in range(2)
-    ]  # fmt: skip
+    ]
     for process in started:
         _out, errors = process.communicate(timeout=120)
         assert process.returncode == 0, errors

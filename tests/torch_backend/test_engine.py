@@ -19,7 +19,7 @@ from tests.torch_backend.runs import (
     reference,
     rude,
 )
-from torch_backend import engine, fast
+from torch_backend import engine, kernels
 from torch_backend.attacks.attack import Deviation, View
 from torch_backend.errors import (
     AttackError,
@@ -39,9 +39,13 @@ from valid_ref.reading import Reading
 
 MODELS = {"softmax": None, "mlp": Mlp((5,))}
 ATTACKS = {
-    "none": None, "labels": quiet, "noisy": noisy, "consistent": consistent,
-    "per edge": per_edge, "rude": rude,
-}  # fmt: skip
+    "none": None,
+    "labels": quiet,
+    "noisy": noisy,
+    "consistent": consistent,
+    "per edge": per_edge,
+    "rude": rude,
+}
 
 
 def a_program(attack: str, model: str = "softmax", **others: object) -> engine.Program:
@@ -66,7 +70,7 @@ def test_every_message_and_alarm_is_that_of_the_reference(
     run = a_program(
         attack, "mlp" if model == "mlp" else "softmax", dense=attack != "none", dtype=dtype
     )
-    with mock.patch.object(fast, "PAYS_FROM", pays_from):
+    with mock.patch.object(kernels, "PAYS_FROM", pays_from):
         states, said = learn(run)
     execution = reference(run, said)
     for spoken, expected in zip(said, execution.rounds, strict=False):
@@ -181,7 +185,7 @@ def test_programs_that_cannot_be_run_are_refused_with_what_to_do() -> None:
         ({"device": torch.device("meta")}, DeviceError),
         ({"split": attrs.evolve(good.split, parts=(np.arange(120),))}, DataError),
         ({"parameters": printed}, ConfigError),
-    ):  # fmt: skip
+    ):
         with pytest.raises(error):
             attrs.evolve(good, **change)
     with pytest.raises(DeviceError, match="use cpu"):

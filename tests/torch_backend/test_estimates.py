@@ -12,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.torch_backend.runs import program
-from torch_backend import fast
-from torch_backend.accumulate import Weighted, add_all
+from torch_backend import kernels
 from torch_backend.delivery import Said
 from torch_backend.errors import ConfigError
 from torch_backend.estimates import no_estimates
-from torch_backend.planes import (
+from torch_backend.weighted_sums import (
+    Weighted,
+    add_all,
     carry_up,
     from_words,
     planes_for,
@@ -42,7 +43,14 @@ def a_lattice(k: int, steps: tuple[int, ...], d: int = 3) -> LatticeParameters:
 def some_parameters(lattice: LatticeParameters, weights: list[tuple[int, ...]]) -> ValidParameters:
     weightings = tuple(Weighting(str(i), w, sum(w), 1, 1) for i, w in enumerate(weights))
     start = np.zeros(lattice.dimension, dtype=np.int64)
-    return ValidParameters(parse_family("path:3"), lattice, start, PrimeField(), None, weightings)
+    return ValidParameters(
+        graph=parse_family("path:3"),
+        lattice=lattice,
+        start_model=start,
+        field=PrimeField(),
+        bounds=None,
+        weightings=weightings,
+    )
 
 
 @FORMS
@@ -80,7 +88,7 @@ def test_sums_squares_and_carries_are_those_of_integers(
             used = 1
         used += most
         one = Weighted(t, torch.from_numpy(gammas[t - 1]), digits)
-        with mock.patch.object(fast, "PAYS_FROM", pays_from):
+        with mock.patch.object(kernels, "PAYS_FROM", pays_from):
             squares += add_all(lattice, [one], sums, summed)
     read = [[[g // steps[t] for g in row] for row in gammas[t].tolist()] for t in range(T)]
     assert squares == [[sum(g * g for g in row) for row in one] for one in read]
@@ -108,7 +116,7 @@ def test_a_lower_limb_does_not_wrap_in_many_rounds(pays_from: int) -> None:
             carry_up(sums)
             used = 1
         used += heavy
-        with mock.patch.object(fast, "PAYS_FROM", pays_from):
+        with mock.patch.object(kernels, "PAYS_FROM", pays_from):
             add_all(lattice, [Weighted(t, gammas, [planes.digits_of(heavy)])], sums, None)
     assert T * heavy * (2**24 - 1) > 2**63
     assert totals(sums[0].numpy()) == [[T * heavy * (2**24 - 1)]]
@@ -124,7 +132,7 @@ def test_gradients_beside_multiples_of_the_step_are_floored(pays_from: int, A: i
     numbers = [sign * q * A + off for q in quotients for sign in (1, -1) for off in (-1, 0, 1)]
     gammas = torch.tensor(numbers).reshape(3, 64)
     sums = torch.zeros((1, 1, 3, 3, 64), dtype=torch.int64)
-    with mock.patch.object(fast, "PAYS_FROM", pays_from):
+    with mock.patch.object(kernels, "PAYS_FROM", pays_from):
         [squares] = add_all(lattice, [Weighted(1, gammas, [(1,)])], sums, None)
     expected = [[gamma // A for gamma in row] for row in gammas.tolist()]
     assert totals(sums[0].numpy()) == expected
@@ -144,7 +152,18 @@ def test_estimates_of_many_heavy_rounds_are_exact(pending: int) -> None:
     with mock.patch("torch_backend.estimates.PENDING_BYTES", pending):
         for t in range(1, T + 1):
             gammas = torch.full((3, d), steps[t - 1] * entry)
-            estimates = estimates.add(Said(t, (0, 1, 2), zero, gammas, {}, {}, {}, zero[:, 0]))
+            estimates = estimates.add(
+                Said(
+                    t=t,
+                    agents=(0, 1, 2),
+                    models=zero,
+                    gammas=gammas,
+                    edges={},
+                    problems={},
+                    edge_problems={},
+                    losses=zero[:, 0],
+                )
+            )
     assert T * heavy * entry > 2**63
     length = T * heavy * math.isqrt(d * entry**2)
     assert estimates.values() == dict.fromkeys(range(3), (T * heavy * entry,) * d + (length,))
@@ -184,7 +203,7 @@ def test_threads_share_the_columns_without_a_difference() -> None:
             for summed in (None, 2):
                 sums = torch.zeros((2, 1, 2, 1 if summed else 3, 20_000), dtype=torch.int64)
                 torch.set_num_threads(threads)
-                with mock.patch.object(fast, "PAYS_FROM", pays_from):
+                with mock.patch.object(kernels, "PAYS_FROM", pays_from):
                     squares = add_all(lattice, rounds, sums, summed)
                 found.append((summed, squares, sums))
     torch.set_num_threads(before)

@@ -10,7 +10,7 @@ import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from torch_backend import fast, lattice
+from torch_backend import kernels, lattice
 from torch_backend.errors import DeviceError
 from valid_ref import lattice as plain
 from valid_ref.graph import AgentGraph
@@ -32,7 +32,9 @@ def settings(draw: st.DrawFn) -> tuple[AgentGraph, LatticeParameters]:
     k = draw(st.sampled_from([0, 1, 20, 24]) | st.integers(0, 30))
     steps = st.integers(1, 2**k) | st.just(2**k)
     f = draw(st.sampled_from([0, 28]) | st.integers(0, 40))
-    parameters = parameters_for(graph, f, k, draw(steps), draw(steps), draw(st.integers(1, 3)))
+    parameters = parameters_for(
+        graph=graph, f=f, k=k, a=draw(steps), A=draw(steps), d=draw(st.integers(1, 3))
+    )
     if draw(st.booleans()):  # then Gamma can leave its range while x stays in its own
         parameters = attrs.evolve(parameters, gradient_limit=2 ** (k + draw(st.integers(0, 4))))
     return graph, parameters
@@ -59,8 +61,15 @@ def test_mixing_is_exact_in_every_form(pays_from: int, data: st.DataObject) -> N
     models = matrix(data.draw, graph.agents, parameters.dimension, parameters.model_limit)
     agents = tuple(range(graph.agents))[data.draw(st.integers(0, 1)) :]
     own = torch.from_numpy(models[list(agents)])
-    with mock.patch.object(fast, "PAYS_FROM", pays_from):
-        mixed = lattice.mix(parameters, 1, graph, agents, own, torch.from_numpy(models))
+    with mock.patch.object(kernels, "PAYS_FROM", pays_from):
+        mixed = lattice.mix(
+            parameters=parameters,
+            t=1,
+            graph=graph,
+            agents=agents,
+            own=own,
+            said=torch.from_numpy(models),
+        )
         points = lattice.evaluation_points(parameters, mixed, torch.float64)
         singles = lattice.evaluation_points(parameters, mixed)
     assert torch.equal(singles, points.float())
@@ -75,8 +84,8 @@ def test_the_three_ways_to_sum_are_all_taken() -> None:
     device = torch.device("cpu")
     assert lattice.adjacency(GRAPHS[2], (0, 1), device).layout is torch.strided
     assert lattice.adjacency(SPARSE, (0, 1), device).layout is torch.sparse_coo
-    assert lattice.sums_in_float(parameters_for(SPARSE, 28, 20, 1, 1, 1))
-    assert not lattice.sums_in_float(parameters_for(SPARSE, 28, 1, 1, 1, 1))
+    assert lattice.sums_in_float(parameters_for(graph=SPARSE, f=28, k=20, a=1, A=1, d=1))
+    assert not lattice.sums_in_float(parameters_for(graph=SPARSE, f=28, k=1, a=1, A=1, d=1))
 
 
 def awkward(parameters: LatticeParameters) -> st.SearchStrategy[float]:
@@ -107,7 +116,7 @@ def test_the_step_is_that_of_the_reference_and_silence_too(
     dtype = data.draw(st.sampled_from([torch.float32, torch.float64]))
     numbers = data.draw(st.lists(awkward(parameters), min_size=3 * d, max_size=3 * d))
     gradients = torch.tensor(numbers, dtype=torch.float64).to(dtype).reshape(3, d)
-    with mock.patch.object(fast, "PAYS_FROM", pays_from):
+    with mock.patch.object(kernels, "PAYS_FROM", pays_from):
         taken = lattice.step(parameters, 1, torch.from_numpy(base), gradients)
     for row in range(3):
         with np.errstate(over="ignore", invalid="ignore"):
@@ -130,9 +139,11 @@ def test_the_step_is_that_of_the_reference_and_silence_too(
 def test_a_scaled_gradient_out_of_range_silences_although_the_model_is_in_range(
     pays_from: int,
 ) -> None:
-    parameters = attrs.evolve(parameters_for(GRAPHS[0], 0, 2, 1, 1, 1), gradient_limit=100)
+    parameters = attrs.evolve(
+        parameters_for(graph=GRAPHS[0], f=0, k=2, a=1, A=1, d=1), gradient_limit=100
+    )
     base, gradients = torch.zeros((2, 1), dtype=torch.int64), torch.tensor([[98.0], [99.0]])
-    with mock.patch.object(fast, "PAYS_FROM", pays_from):
+    with mock.patch.object(kernels, "PAYS_FROM", pays_from):
         taken = lattice.step(parameters, 1, base, gradients)
     assert taken.lost.tolist() == [False, True]
     assert taken.gammas.tolist() == [[96], [0]]
@@ -154,6 +165,6 @@ def test_the_limit_itself_is_outside() -> None:
 
 
 def test_gradients_of_another_shape_are_refused() -> None:
-    parameters = parameters_for(GRAPHS[0], 28, 20, 1, 1, 2)
+    parameters = parameters_for(graph=GRAPHS[0], f=28, k=20, a=1, A=1, d=2)
     with pytest.raises(DeviceError, match="shape"):
         lattice.step(parameters, 1, torch.zeros(2, 2, dtype=torch.int64), torch.zeros(2, 3))

@@ -10,7 +10,7 @@ import torch
 
 from tests.torch_backend.runs import Scripted, keys_of, learn, per_edge, program
 from tests.torch_backend.test_transcripts import write
-from torch_backend import engine, fast, lattice
+from torch_backend import engine, kernels, lattice
 from torch_backend.transcripts import open_transcripts
 from torch_backend.validation import validate
 from valid_ref.alarms import Alarm
@@ -29,7 +29,7 @@ def test_three_hundred_agents_learn_as_in_the_reference() -> None:
     assert layout is torch.sparse_coo
     found = []
     for pays_from in (0, 2**62):
-        with mock.patch.object(fast, "PAYS_FROM", pays_from):
+        with mock.patch.object(kernels, "PAYS_FROM", pays_from):
             found.append(learn(run)[1])
     batches = {t: engine.Batches(run, t) for t in (1, 2)}
     machine = LearnModel(GRAPH, run.lattice, run.parameters.start_model)

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from torch_backend.config.experiment import experiment_document
-from torch_backend.config.jobs import Job, jobs, label
+from torch_backend.config.experiment import Job, experiment_document, jobs, label
 from torch_backend.config.load import load
 from torch_backend.plot import STYLE, detection_figure, plot, rounds_figure, sigma_figure
 from torch_backend.results import FORMAT, Results, ResultsError, Row
@@ -54,11 +53,24 @@ def made_up(lost: str = "") -> Results:
     """Results of the demonstration; jobs whose name contains `lost` have diverged."""
     todo = jobs(EXPERIMENT)
     header = {
-        "format": FORMAT, "experiment": experiment_document(EXPERIMENT), "agents": 20,
+        "format": FORMAT,
+        "experiment": experiment_document(EXPERIMENT),
+        "agents": 20,
         "jobs": [job.name for job in todo],
-    }  # fmt: skip
+    }
     rows = {
-        job.name: tuple(Row(t, accuracy(job) * t / 40, 0.9, 0, 1, 1.0, 1.0) for t in (1, 20, 40))
+        job.name: tuple(
+            Row(
+                round=t,
+                accuracy=accuracy(job) * t / 40,
+                averaged=0.9,
+                lowest=0,
+                highest=1,
+                loss=1.0,
+                distance=1.0,
+            )
+            for t in (1, 20, 40)
+        )
         for job in todo
     }
     gone = [bool(lost) and lost in job.name for job in todo]

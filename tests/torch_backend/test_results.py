@@ -18,7 +18,9 @@ rows = st.builds(Row, st.integers(1, 9), numbers, numbers, numbers, numbers, num
 
 
 def row(t: int) -> Row:
-    return Row(t, 0.5, 0.25, 0.125, 1.0, 2.5, 1e-3)
+    return Row(
+        round=t, accuracy=0.5, averaged=0.25, lowest=0.125, highest=1.0, loss=2.5, distance=1e-3
+    )
 
 
 @pytest.mark.checks("EX-14")

@@ -27,8 +27,11 @@ ROOT = Path(__file__).resolve().parents[2]
 def killing(scratch: Path, seed: int, kills: int) -> dict[str, object]:
     done = subprocess.run(
         [sys.executable, "-m", "tests.torch_backend.killing", str(scratch), str(seed), str(kills)],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     found: dict[str, object] = json.loads(done.stdout)
     return found

@@ -18,7 +18,7 @@ from torch import Tensor
 from tests.torch_backend.killing import EXPERIMENT, contents
 from tests.torch_backend.test_distributed import free_port
 from torch_backend.config.load import load
-from torch_backend.distributed_team import (
+from torch_backend.distributed import (
     Alone,
     Group,
     RefusedElsewhereError,
@@ -28,7 +28,7 @@ from torch_backend.distributed_team import (
 )
 from torch_backend.errors import BackendError, ConfigError, DeviceError
 from torch_backend.experiments import run_experiment
-from torch_backend.models.softmax import SoftmaxRegression
+from torch_backend.models.mlp import SoftmaxRegression
 from torch_backend.process import Options, StoppedError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,14 +39,29 @@ SECONDS = 120
 def started(scratch: Path, *others: str, processes: int = 2) -> "subprocess.Popen[str]":
     """The experiment under torchrun, in the directory `run`."""
     command = [
-        sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node",
-        str(processes), "-m", "torch_backend", "run", "tiny.toml", "-o", "run", *others,
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+        str(processes),
+        "-m",
+        "torch_backend",
+        "run",
+        "tiny.toml",
+        "-o",
+        "run",
+        *others,
+    ]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     return subprocess.Popen(
-        command, cwd=scratch, env=environment, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+        command,
+        cwd=scratch,
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
 
 
 def stopped_at(turns: int) -> Callable[[], bool]:
@@ -95,10 +110,14 @@ def alive(pid: int) -> bool:
 @pytest.mark.parametrize(
     ("victim", "number"),
     [
-        ("torchrun", signal.SIGKILL), ("torchrun", signal.SIGTERM), ("torchrun", signal.SIGINT),
-        ("first", signal.SIGKILL), ("second", signal.SIGKILL), ("second", signal.SIGINT),
+        ("torchrun", signal.SIGKILL),
+        ("torchrun", signal.SIGTERM),
+        ("torchrun", signal.SIGINT),
+        ("first", signal.SIGKILL),
+        ("second", signal.SIGKILL),
+        ("second", signal.SIGINT),
     ],
-)  # fmt: skip
+)
 def test_a_killed_process_ends_all_and_the_next_call_goes_on(
     tmp_path: Path, tiny: str, victim: str, number: signal.Signals
 ) -> None:
@@ -128,22 +147,26 @@ def test_a_killed_process_ends_all_and_the_next_call_goes_on(
 @pytest.mark.checks("EX-18")
 def test_processes_without_torchrun_end_when_one_of_them_dies() -> None:
     program = (
-        "import os; from torch_backend.distributed_team import assemble\n"
+        "import os; from torch_backend.distributed import assemble\n"
         "team = assemble('cpu'); team.any(False)\n"
         "if team.rank: os._exit(9)\n"
         "team.any(False)"
     )
     environment = os.environ | {
-        "PYTHONPATH": str(ROOT), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1",
+        "PYTHONPATH": str(ROOT),
+        "WORLD_SIZE": "2",
+        "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(free_port()),
-    }  # fmt: skip
+    }
     both = [
         subprocess.Popen(
-            [sys.executable, "-c", program], env=environment | {"RANK": str(rank)},
-            stderr=subprocess.PIPE, text=True,
+            [sys.executable, "-c", program],
+            env=environment | {"RANK": str(rank)},
+            stderr=subprocess.PIPE,
+            text=True,
         )
         for rank in range(2)
-    ]  # fmt: skip
+    ]
     _printed, errors = both[0].communicate(timeout=SECONDS)
     both[1].communicate(timeout=SECONDS)
     assert both[1].returncode == 9

@@ -18,7 +18,7 @@ from tests.torch_backend.runs import (
     program,
     rude,
 )
-from torch_backend import engine, fast
+from torch_backend import engine, kernels
 from torch_backend.delivery import Said
 from torch_backend.rules.bridge import BridgeMedian
 from torch_backend.transcripts import (
@@ -35,8 +35,12 @@ from valid_ref.graph_families import parse_family
 
 FORMS = pytest.mark.parametrize("pays_from", [0, 2**62], ids=["compiled", "tensors"])
 SCRIPTS = {
-    "none": None, "noisy": noisy, "consistent": consistent, "per edge": per_edge, "rude": rude,
-}  # fmt: skip
+    "none": None,
+    "noisy": noisy,
+    "consistent": consistent,
+    "per edge": per_edge,
+    "rude": rude,
+}
 
 
 def a_program(script: str = "per edge", **others: object) -> engine.Program:
@@ -98,7 +102,7 @@ def test_silent_agents_and_models_of_64_bits_come_back(tmp_path: Path) -> None:
 @example([-(2**31) - 1])
 def test_models_are_stored_in_as_many_bits_as_they_need(pays_from: int, entries: list[int]) -> None:
     models = torch.tensor([entries])
-    with mock.patch.object(fast, "PAYS_FROM", pays_from):
+    with mock.patch.object(kernels, "PAYS_FROM", pays_from):
         stored, bits = narrowed(models)
     assert torch.equal(stored.long(), models)
     exact = max(*entries, -min(entries) - 1, 0).bit_length() + 1

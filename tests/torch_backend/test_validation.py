@@ -1,4 +1,4 @@
-"""Alarms and verdicts of the backend are those of a whole run of the reference."""
+"""Validation of runs of the backend ends as in the reference, also under lies."""
 
 from pathlib import Path
 
@@ -20,11 +20,11 @@ from tests.torch_backend.runs import (
 )
 from tests.torch_backend.test_transcripts import write
 from torch_backend import engine
-from torch_backend.errors import ConfigError
+from torch_backend.errors import AttackError, ConfigError
 from torch_backend.models.mlp import Mlp
 from torch_backend.reports import reports
 from torch_backend.transcripts import open_transcripts
-from torch_backend.validation import Stored, fresh_keys, validate
+from torch_backend.validation import LIARS, StoredMeasures, fresh_keys, liar, validate
 from valid_ref.alarms import Alarm
 from valid_ref.graph_families import parse_family
 from valid_ref.protocols.local_validate import transcript_report
@@ -159,7 +159,7 @@ def test_only_estimates_have_the_form_of_estimates() -> None:
     parameters = a_program("honest").parameters
     width = len(parameters.weightings) * (parameters.lattice.dimension + 1)
     own = (1,) * width
-    measures = Stored(
+    measures = StoredMeasures(
         parameters, row_of={}, hashed=lambda _keys: {}, estimates={0: own}, excesses={}
     )
     assert measures.is_estimate(own)
@@ -167,3 +167,23 @@ def test_only_estimates_have_the_form_of_estimates() -> None:
     beyond = parameters.lattice.gradient_limit * sum(parameters.weightings[0].weights) + 1
     for value in ((), (1,), (True,) * width, [0] * width, (beyond, *own[1:]), (*own[1:], -1), None):
         assert not measures.is_estimate(value)
+
+
+@pytest.mark.checks("AD-9")
+@pytest.mark.parametrize("kind", LIARS)
+def test_lies_end_as_in_the_reference(tmp_path: Path, kind: str) -> None:
+    run = program(parse_family("complete:4"), attack=Scripted(quiet), byzantine=(1,))
+    states, said = learn(run)
+    write(tmp_path, run, said)
+    adversary = liar(run, LIARS[kind]())
+    execution = reference(run, said, adversary)
+    stored = open_transcripts(tmp_path, run)
+    found = validate(run, states[-1], stored, keys_of(run), adversary=adversary)
+    for agent in run.honest:
+        assert found.alarms[agent] == execution.states[agent].memory.alarms
+    assert not all(found.valid[agent] for agent in run.honest)
+
+
+def test_a_liar_needs_somebody_byzantine() -> None:
+    with pytest.raises(AttackError, match="nobody"):
+        liar(program(parse_family("cycle:5")), LIARS["hash-liar"]())

@@ -5,11 +5,22 @@ An attack of your own is a frozen attrs class with the methods of `Attack` (`Win
 """
 
 from torch_backend.attacks.attack import Attack, Deviation, View
-from torch_backend.attacks.data import Benign, LabelFlip, Silence
-from torch_backend.attacks.gaussian import Gaussian, Replacement
-from torch_backend.attacks.gossip import Dissensus, Equivocation, Isolation, Spectral
-from torch_backend.attacks.gradients import DriftPush, GradientLie, InconsistentGradient
-from torch_backend.attacks.published import Alie, InnerProduct, Mimic, SignFlip
+from torch_backend.attacks.false_models import (
+    Alie,
+    Gaussian,
+    InnerProduct,
+    Mimic,
+    Replacement,
+    SignFlip,
+)
+from torch_backend.attacks.gossip import Dissensus, Equivocation, Isolation, Silence, Spectral
+from torch_backend.attacks.gradients import (
+    Benign,
+    DriftPush,
+    GradientLie,
+    InconsistentGradient,
+    LabelFlip,
+)
 
 AttackPart = (
     Gaussian

@@ -1,11 +1,15 @@
-"""What an attack sees in a round of learning, and what it may change."""
+"""What an attack sees in a round of learning and may change; and tools to write one."""
 
-from collections.abc import Mapping
-from typing import ClassVar, Protocol
+import abc
+from collections.abc import Callable, Iterable, Mapping
+from typing import ClassVar, Literal, Protocol
 
 import attrs
+import torch
 from torch import Tensor
 
+from torch_backend.errors import AttackError, ConfigError
+from torch_backend.options import declared, whole
 from valid_ref.graph import AgentGraph, honest_agents
 from valid_ref.lattice import LatticeParameters
 
@@ -68,3 +72,145 @@ class Attack(Protocol):
 
     def labels(self, labels: Tensor, classes: int) -> Tensor:
         """The labels on which a Byzantine agent trains; the true ones for most attacks."""
+
+
+Gradient = Literal["consistent", "honest"]
+
+
+@attrs.frozen(kw_only=True)
+class Windowed(abc.ABC):
+    """An attack in the rounds from `first` to `last`, both included; honest code in the others."""
+
+    kind: ClassVar[str]
+    first: int = attrs.field(default=1, validator=whole(1))
+    last: int | None = attrs.field(default=None, validator=whole(1))
+
+    def __attrs_post_init__(self) -> None:
+        if self.last is not None and self.last < self.first:
+            raise ConfigError(f"{self.kind}: last = {self.last} is before first = {self.first}")
+
+    def check(self, graph: AgentGraph, byzantine: tuple[int, ...]) -> None:
+        """Refuse a network without an honest agent, or without a Byzantine one."""
+        require_both(self.kind, graph, byzantine)
+
+    def deviate(self, view: View) -> Deviation:
+        """The lies of this round; none outside the window."""
+        active = self.first <= view.t and (self.last is None or view.t <= self.last)
+        return self.lies(view) if active else Deviation()
+
+    @abc.abstractmethod
+    def lies(self, view: View) -> Deviation:
+        """What the Byzantine agents do in a round of the window."""
+
+    def labels(self, labels: Tensor, classes: int) -> Tensor:  # noqa: ARG002 - the protocol
+        """The true labels."""
+        return labels
+
+
+@attrs.frozen(kw_only=True)
+class FalseModel(Windowed):
+    """An attack by a false model, with the gradient that explains it or the honest one.
+
+    `consistent`: Gamma = Y - 2^k x with Y made from what this receiver was told before, so that
+    the relation AR-6 holds on every edge (under the plain rule). `honest`: what honest code says,
+    and the relation breaks. The agent's own code goes on with its honest model.
+    """
+
+    gradient: Gradient = attrs.field(default="consistent", validator=declared)
+
+    def to_all(self, view: View, lie: Callable[[int], Tensor]) -> Deviation:
+        """Every Byzantine agent says one false model, given by the lie, to all."""
+        said = {}
+        for sender in view.byzantine:
+            receiver = view.graph.neighbours(sender)[0]
+            said[sender] = self._message(view, (sender, receiver), lie(sender))
+        return Deviation(said=said)
+
+    def to_each(self, view: View, lie: Callable[[int, int], Tensor]) -> Deviation:
+        """Every Byzantine agent says each neighbour what the lie gives for sender and receiver."""
+        edges = {edge: self._message(view, edge, lie(*edge)) for edge in own_edges(view)}
+        return Deviation(edges=edges)
+
+    def _message(self, view: View, edge: Edge, model: Tensor) -> tuple[Tensor, Tensor]:
+        model = clipped(view, model)
+        if self.gradient == "consistent":
+            return model, explaining(view, edge, model)
+        return model, view.gammas[edge[0]]
+
+
+def own_edges(view: View) -> Iterable[Edge]:
+    """The directed edges that leave a Byzantine agent."""
+    return [(b, u) for b in view.byzantine for u in view.graph.neighbours(b)]
+
+
+def explaining(view: View, edge: Edge, model: Tensor) -> Tensor:
+    """Gamma = Y - 2^k x, Y being that of an agent with the model that this receiver was told.
+
+    Y is linear in the own model: 2^k x + a_t sum_u (x_u - x) changes by 2^k - a_t deg times the
+    change of x.
+    """
+    sender, bits = edge[0], view.parameters.precision.step_bits
+    Y = view.mixed[sender]
+    if edge in view.previous_edges:
+        change = view.previous_edges[edge] - view.previous[sender]
+        weight = (1 << bits) - view.parameters.schedule.a(view.t) * view.graph.degree(sender)
+        Y = Y + weight * change
+    return Y - (model << bits)
+
+
+def clipped(view: View, model: Tensor) -> Tensor:
+    """The nearest model that the range rule admits (AR-10)."""
+    limit = view.parameters.model_limit - 1
+    return model.clamp(-limit, limit)
+
+
+def on_lattice(view: View, values: Tensor) -> Tensor:
+    """The nearest lattice model, in range, of a float64 vector in lattice units."""
+    limit = float(view.parameters.model_limit)
+    return clipped(view, values.clamp(-limit, limit).round().long())
+
+
+def units(view: View, value: float) -> float:
+    """A real number in lattice units."""
+    return value * 2.0**view.parameters.precision.fraction_bits
+
+
+def mean(rows: Tensor) -> Tensor:
+    """The mean of integer rows [m, d] in float64; the sum is exact."""
+    return rows.sum(0).double() / len(rows)
+
+
+def deviation_of(rows: Tensor, centre: Tensor) -> Tensor:
+    """The population deviation of integer rows [m, d] about their mean, entry by entry."""
+    total = torch.zeros_like(centre)
+    for row in rows:
+        total += (row.double() - centre).square_()
+    return (total / len(rows)).sqrt_()
+
+
+def watched(view: View, receiver: int, *, per_edge: bool) -> tuple[int, ...]:
+    """The honest agents whose models a statistic is about: all, or those near the receiver."""
+    near = sorted({receiver, *view.graph.neighbours(receiver)}.difference(view.byzantine))
+    return tuple(near) if per_edge and near else view.honest
+
+
+def honest_neighbours(view: View, agent: int) -> tuple[int, ...]:
+    """N(agent) without the Byzantine agents."""
+    return tuple(u for u in view.graph.neighbours(agent) if u not in view.byzantine)
+
+
+def byzantine_neighbours(view: View, agent: int) -> tuple[int, ...]:
+    """The Byzantine agents of N(agent)."""
+    return tuple(u for u in view.graph.neighbours(agent) if u in view.byzantine)
+
+
+def require_both(kind: str, graph: AgentGraph, byzantine: tuple[int, ...]) -> None:
+    """Refuse a network in which nobody is honest, or nobody Byzantine."""
+    if not byzantine or not honest_agents(graph, byzantine):
+        raise AttackError(f"{kind}: {len(byzantine)} of {graph.agents} agents are Byzantine")
+
+
+def require_honest(kind: str, graph: AgentGraph, byzantine: tuple[int, ...], victim: int) -> None:
+    """Refuse a victim that is no honest agent."""
+    if victim >= graph.agents or victim in byzantine:
+        raise AttackError(f"{kind}: the victim {victim} is not one of the honest agents")

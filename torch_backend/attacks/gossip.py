@@ -1,4 +1,4 @@
-"""Attacks that tell each receiver what hurts it most, or one victim whoever receives it."""
+"""Attacks edge by edge: each receiver is told what hurts it most, or two stories, or nothing."""
 
 import abc
 from collections.abc import Callable
@@ -8,12 +8,15 @@ import attrs
 import torch
 from torch import Tensor
 
-from torch_backend.attacks.attack import Deviation, View
-from torch_backend.attacks.telling import (
+from torch_backend.attacks.attack import (
+    Deviation,
     FalseModel,
+    View,
+    Windowed,
     byzantine_neighbours,
     honest_neighbours,
     on_lattice,
+    own_edges,
     require_honest,
     units,
 )
@@ -26,7 +29,7 @@ from valid_ref.graph import AgentGraph, honest_agents
 class _Aimed(FalseModel):
     """A lie made for one agent i: for every receiver apart, or for the victim and told to all."""
 
-    victim: int | None = attrs.field(default=None, validator=whole(0, optional=True))
+    victim: int | None = attrs.field(default=None, validator=whole(0))
 
     def check(self, graph: AgentGraph, byzantine: tuple[int, ...]) -> None:
         """Refuse a victim that is not honest."""
@@ -139,3 +142,14 @@ class Equivocation(FalseModel):
             return view.models[sender] + (step if rank % 2 == 0 else -step)
 
         return self.to_each(view, lie)
+
+
+@attrs.frozen
+class Silence(Windowed):
+    """Nothing is sent from round `first` on (to `last`): receivers go on with zeros and alarm."""
+
+    kind: ClassVar[str] = "silence"
+
+    def lies(self, view: View) -> Deviation:
+        """Silence on all edges of Byzantine agents."""
+        return Deviation(silent=frozenset(own_edges(view)))

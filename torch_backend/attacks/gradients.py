@@ -1,15 +1,26 @@
-"""Attacks by false gradients: against the relation, along it, and as a steady push."""
+"""Attacks through the gradient: false ones, or honest ones of false labels."""
 
 import math
 from typing import ClassVar
 
 import attrs
 import torch
+from torch import Tensor
 
-from torch_backend.attacks.attack import Deviation, View
-from torch_backend.attacks.telling import FalseModel, Windowed, clipped, on_lattice, units
+from torch_backend.attacks.attack import (
+    Deviation,
+    FalseModel,
+    View,
+    Windowed,
+    clipped,
+    on_lattice,
+    require_both,
+    units,
+)
+from torch_backend.errors import ConfigError
 from torch_backend.lattice import shift_half_even
 from torch_backend.options import real, whole
+from valid_ref.graph import AgentGraph
 
 
 @attrs.frozen
@@ -70,3 +81,43 @@ class DriftPush(Windowed):
             model = clipped(view, shift_half_even(view.mixed[b] + push, bits))
             said[b], keeps[b] = (model, view.mixed[b] - (model << bits)), model
         return Deviation(said=said, keeps=keeps)
+
+
+@attrs.frozen
+class _OtherData:
+    """Honest code on false data; it cannot be told from an agent with such data."""
+
+    kind: ClassVar[str]
+
+    def check(self, graph: AgentGraph, byzantine: tuple[int, ...]) -> None:
+        """Refuse a network without an honest agent, or without a Byzantine one."""
+        require_both(self.kind, graph, byzantine)
+
+    def deviate(self, view: View) -> Deviation:  # noqa: ARG002 - the protocol of attacks
+        """Nothing: honest code speaks."""
+        return Deviation()
+
+
+@attrs.frozen
+class LabelFlip(_OtherData):
+    """Honest code on flipped labels: y becomes classes - 1 - y."""
+
+    kind: ClassVar[str] = "label-flip"
+
+    def labels(self, labels: Tensor, classes: int) -> Tensor:
+        """The flipped labels."""
+        return classes - 1 - labels
+
+
+@attrs.frozen
+class Benign(_OtherData):
+    """Honest code on data of its own choice: every image has the one label."""
+
+    kind: ClassVar[str] = "benign"
+    label: int = attrs.field(default=0, validator=whole(0))
+
+    def labels(self, labels: Tensor, classes: int) -> Tensor:
+        """The one label."""
+        if self.label >= classes:
+            raise ConfigError(f"benign: label = {self.label} is not in 0..{classes - 1}")
+        return torch.full_like(labels, self.label)

@@ -9,12 +9,17 @@ import numpy.typing as npt
 import torch
 
 from torch_backend.calibrate import Setting, weighting_name
-from torch_backend.config.experiment import Experiment
-from torch_backend.config.jobs import Job
-from torch_backend.config.parts import ConstantMixing, Digits, GivenStart, NoAttack, ZeroStart
+from torch_backend.config.experiment import (
+    ConstantMixing,
+    Digits,
+    Experiment,
+    GivenStart,
+    Job,
+    NoAttack,
+    ZeroStart,
+)
 from torch_backend.data.batches import device_data
-from torch_backend.data.dataset import Dataset
-from torch_backend.data.digits import load_digits
+from torch_backend.data.dataset import Dataset, load_digits
 from torch_backend.data.mnist import load_mnist
 from torch_backend.errors import ConfigError
 from torch_backend.models.model import Model
@@ -121,7 +126,14 @@ def build_parameters(
         else configured_bounds(part.model, part.gradient, experiment.rounds, lattice.precision)
     )
     field = PrimeField(experiment.prime)
-    return ValidParameters(graph, lattice, start, field, bounds, weightings)
+    return ValidParameters(
+        graph=graph,
+        lattice=lattice,
+        start_model=start,
+        field=field,
+        bounds=bounds,
+        weightings=weightings,
+    )
 
 
 def calibration_setting(experiment: Experiment) -> Setting:
@@ -173,15 +185,15 @@ def build_program(
     model = experiment.model.build(dataset.features, dataset.classes)
     images = len(dataset.train_labels) // graph.agents
     return Program(
-        build_parameters(experiment, model, images, job.seed, weightings),
-        model,
-        device_data(dataset, split, experiment.pixels, device),
-        split,
-        experiment.batch,
-        job.rule,
-        None if isinstance(job.attack, NoAttack) else job.attack,
-        experiment.byzantine if job.attacked else (),
-        job.seed,
-        device,
+        parameters=build_parameters(experiment, model, images, job.seed, weightings),
+        model=model,
+        data=device_data(dataset, split, experiment.pixels, device),
+        split=split,
+        batch=experiment.batch,
+        rule=job.rule,
+        attack=None if isinstance(job.attack, NoAttack) else job.attack,
+        byzantine=experiment.byzantine if job.attacked else (),
+        seed=job.seed,
+        device=device,
         estimate="sum" if weightings else "none",
     )

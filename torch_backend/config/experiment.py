@@ -1,30 +1,147 @@
-"""An experiment: every choice that determines its results, as one document."""
+"""An experiment: every choice that determines its results as one document, and its jobs."""
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import attrs
 
 from torch_backend.attacks import AttackPart
-from torch_backend.config.parts import (
-    BoundsPart,
-    DataPart,
-    Detection,
-    Evaluation,
-    Mnist,
-    NoAttack,
-    RandomStart,
-    StartPart,
-    Steps,
-)
 from torch_backend.data.partition import PartitionPart, Rotated
 from torch_backend.errors import ConfigError
 from torch_backend.models import Mlp, ModelPart
-from torch_backend.options import whole
+from torch_backend.options import real, whole
 from torch_backend.rules import Plain, RulePart
 from valid_ref.document import unstructure
 from valid_ref.lattice import MERSENNE_61
-from valid_ref.scenario.parts import Family, GraphPart, NoBounds
+from valid_ref.scenario.parts import ConfiguredBounds, Family, GraphPart, NoBounds
 from valid_ref.schedule import Precision
+
+BoundsPart = ConfiguredBounds | NoBounds
+
+
+@attrs.frozen
+class Mnist:
+    """The 60000 and 10000 digits of MNIST, from --data DIR, VALID_MNIST or the cache."""
+
+    kind: ClassVar[str] = "mnist"
+
+
+@attrs.frozen
+class Digits:
+    """The 1797 digits of 8 x 8 pixels that come with scikit-learn; nothing is downloaded."""
+
+    kind: ClassVar[str] = "digits"
+
+
+DataPart = Mnist | Digits
+
+
+@attrs.frozen
+class ConstantMixing:
+    """The same mixing step eta in every round."""
+
+    kind: ClassVar[str] = "constant"
+    eta: float = attrs.field(default=1 / 11, validator=real(0, above=True))
+
+
+@attrs.frozen
+class RootMixing:
+    """eta0 / sqrt(t + 1), the decaying mixing step of the theory."""
+
+    kind: ClassVar[str] = "inverse-root"
+    eta0: float = attrs.field(default=1 / 11, validator=real(0, above=True))
+
+
+MixingPart = ConstantMixing | RootMixing
+
+
+@attrs.frozen
+class Steps:
+    """alpha = initial / (initial + t), and the mixing step.
+
+    `counts`: t is the round, from 1, or the number of passes over the data before the round.
+
+    Implements: EX-6.
+    """
+
+    initial: int = attrs.field(default=5, validator=whole(1))
+    counts: Literal["round", "epoch"] = "round"
+    mixing: MixingPart = ConstantMixing()
+
+
+@attrs.frozen
+class RandomStart:
+    """One random model for all agents, drawn from the seed by the model's own initialisation."""
+
+    kind: ClassVar[str] = "random"
+
+
+@attrs.frozen
+class ZeroStart:
+    """All parameters zero, as printed; a ReLU network does not train from there."""
+
+    kind: ClassVar[str] = "zero"
+
+
+@attrs.frozen
+class GivenStart:
+    """The vector of real numbers in an NPY file."""
+
+    kind: ClassVar[str] = "given"
+    file: str
+
+
+StartPart = RandomStart | ZeroStart | GivenStart
+
+
+@attrs.frozen
+class NoAttack:
+    """Nobody is Byzantine."""
+
+    kind: ClassVar[str] = "none"
+
+
+@attrs.frozen
+class Evaluation:
+    """When models are evaluated: in every `every`-th round, in the first and in the last.
+
+    Implements: EX-5.
+    """
+
+    every: int = attrs.field(default=20, validator=whole(1))
+
+    def rounds(self, rounds: int) -> tuple[int, ...]:
+        """The rounds that are evaluated, of so many."""
+        return tuple(sorted({1, rounds, *range(self.every, rounds, self.every)}))
+
+
+@attrs.frozen
+class Detection:
+    """The weightings of GlobalValidate, and how their thresholds are calibrated.
+
+    Calibration takes `runs` attack-free runs with the seeds from `first_seed` on, and multiplies
+    the largest value of each statistic by `factor`. No gammas: nothing is measured.
+
+    Implements: EX-10.
+    """
+
+    gammas: tuple[float, ...] = (0.9, 0.99)
+    bits: int = attrs.field(default=30, validator=whole(1))
+    runs: int = attrs.field(default=5, validator=whole(5))
+    first_seed: int = attrs.field(default=1000, validator=whole(0))
+    factor: float = attrs.field(default=1.1, validator=real(1))
+
+    def __attrs_post_init__(self) -> None:
+        for gamma in self.gammas:
+            if not 0 <= gamma <= 1:
+                raise ConfigError(f"gamma = {gamma} is outside 0..1", clause="GV-1")
+        if len(set(self.gammas)) < len(self.gammas):
+            raise ConfigError("a gamma stands twice in the list", clause="GV-12")
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds of the calibration runs; none where nothing is measured."""
+        return tuple(range(self.first_seed, self.first_seed + self.runs)) if self.gammas else ()
+
 
 FORMAT = "valid-torch/experiment/1"
 
@@ -103,3 +220,65 @@ def experiment_document(experiment: Experiment) -> dict[str, Any]:
     """
     document: dict[str, Any] = unstructure(experiment)
     return document
+
+
+Purpose = Literal["calibrate", "measure"]
+
+
+@attrs.frozen
+class Job:
+    """One run: its rule, its attack (or none), its seed, and what it is for."""
+
+    purpose: Purpose
+    rule: RulePart
+    attack: AttackPart | NoAttack
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """A name that tells the jobs of an experiment apart, fit for a file."""
+        words = (label(self.rule), label(self.attack), f"seed={self.seed}")
+        prefix = "calibrate_" if self.purpose == "calibrate" else ""
+        return prefix + "_".join(words)
+
+    @property
+    def attacked(self) -> bool:
+        """Whether anybody is Byzantine in it."""
+        return not isinstance(self.attack, NoAttack)
+
+
+def jobs(experiment: Experiment) -> tuple[Job, ...]:
+    """All jobs in their order: those that calibrate thresholds first.
+
+    Implements: EX-10, EX-14.
+    """
+    measured = any(isinstance(rule, Plain) for rule in experiment.rules)
+    seeds = experiment.detection.seeds if measured else ()
+    calibration = [Job("calibrate", Plain(), NoAttack(), seed) for seed in seeds]
+    return (
+        *calibration,
+        *(
+            Job("measure", rule, attack, seed)
+            for attack in experiment.attacks
+            for rule in experiment.rules
+            for seed in experiment.seeds
+        ),
+    )
+
+
+def label(part: Any) -> str:
+    """The kind of a part and its options that are not at their default: "gaussian+sigma=0.1".
+
+    The strength of noise is named in any case.
+    """
+    chosen = [
+        f"{field.name}={_word(getattr(part, field.name))}"
+        for field in attrs.fields(type(part))
+        if getattr(part, field.name) != field.default or field.name == "sigma"
+    ]
+    return "+".join((part.kind, *chosen))
+
+
+def _word(value: Any) -> str:
+    plain = unstructure(value)
+    return "x".join(map(str, plain)) if isinstance(plain, list) else str(plain)

@@ -1,10 +1,11 @@
-"""Images and labels as they are read, before any agent has them."""
+"""Images and labels as they are read, before any agent has them; the digits of scikit-learn."""
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
 from torch_backend.errors import DataError
+from torch_backend.randomness import Stream, generator
 
 Images = npt.NDArray[np.uint8]
 Indices = npt.NDArray[np.int64]
@@ -57,3 +58,30 @@ def _check_part(where: str, images: Images, labels: Indices, classes: int) -> No
         raise DataError(f"{where}: there are no images")
     if int(labels.min()) < 0 or int(labels.max()) >= classes:
         raise DataError(f"{where}: a label is not in 0..{classes - 1}")
+
+
+TEST_IMAGES = 360
+"""A fifth of the images."""
+
+
+def load_digits(seed: int = 0, test: int = TEST_IMAGES) -> Dataset:
+    """The digits, shuffled from the seed and cut into training and test images."""
+    try:
+        from sklearn.datasets import load_digits as embedded
+    except ImportError:
+        raise DataError("the data set digits needs scikit-learn: install the extra torch") from None
+    found = embedded()
+    images, labels = found.images.astype(np.uint8), found.target.astype(np.int64)
+    if not 0 < test < len(labels):
+        raise DataError(f"{test} test images: there are {len(labels)} images in all")
+    order = generator(seed, Stream.TEST_SPLIT).permutation(len(labels))
+    training, testing = order[test:], order[:test]
+    return Dataset(
+        "digits",
+        images[training],
+        labels[training],
+        images[testing],
+        labels[testing],
+        classes=10,
+        brightest=16,
+    )

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from torch_backend.data.dataset import Dataset, Flags, Indices
 from torch_backend.errors import DataError
-from torch_backend.options import one_of, real, whole
+from torch_backend.options import declared, real, whole
 from torch_backend.randomness import Stream, generator
 
 QUARTER_TURNS = {"counter_clockwise": 1, "clockwise": 3}
@@ -91,7 +91,7 @@ class Rotated:
     groups: int = attrs.field(default=2, validator=whole(1))
     upright: int = attrs.field(default=1, validator=whole(0))
     direction: Literal["counter_clockwise", "clockwise"] = attrs.field(
-        default="counter_clockwise", validator=one_of(*QUARTER_TURNS)
+        default="counter_clockwise", validator=declared
     )
     test_probability: float = attrs.field(default=0.4, validator=real(0, 1))
 

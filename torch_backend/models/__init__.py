@@ -4,10 +4,9 @@ A model of your own is a class with the methods of `Model`, or a `ModuleModel` a
 torch.nn.Module; a class of options that builds it; and the name of that class in the union below.
 """
 
-from torch_backend.models.mlp import Mlp, MlpModel
+from torch_backend.models.mlp import Mlp, MlpModel, Softmax, SoftmaxRegression
 from torch_backend.models.model import Model
 from torch_backend.models.module import Cnn, ModuleModel
-from torch_backend.models.softmax import Softmax, SoftmaxRegression
 
 ModelPart = Mlp | Softmax | Cnn
 """The options of any named model; told apart by their kind."""

@@ -1,4 +1,4 @@
-"""A fully connected network with ReLU and softmax cross-entropy, for many agents at once."""
+"""Fully connected networks for many agents at once, and softmax regression."""
 
 import itertools
 import math
@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from torch_backend.errors import ConfigError
-from torch_backend.fast import room
-from torch_backend.models.batched import (
+from torch_backend.kernels import empty_tensor
+from torch_backend.models.model import (
     checked_batch,
     checked_points,
     cross_entropies,
@@ -21,7 +21,9 @@ from torch_backend.models.batched import (
     predicted,
     twice,
 )
+from torch_backend.options import real
 from torch_backend.randomness import Stream, generator
+from valid_ref.guarantees.bounds import GivenConstants
 
 EVALUATED = 1 << 24
 """Entries of the widest layer that are made at once when test images are looked at."""
@@ -75,7 +77,7 @@ class MlpModel:
         layers = self.layers(points)
         inputs = _activations(layers, images)
         loss, slope = loss_and_slope(inputs.pop(), labels)
-        gradient = room(points.shape, points.dtype, points.device)
+        gradient = empty_tensor(points.shape, points.dtype, points.device)
         written = self.layers(gradient)
         for (weights, _), (into, into_bias) in zip(
             reversed(layers), reversed(written), strict=True
@@ -140,3 +142,68 @@ class Mlp:
     def build(self, features: int, classes: int) -> MlpModel:
         """The network for images of so many pixels and so many labels."""
         return MlpModel((features, *self.hidden, classes))
+
+
+@attrs.frozen
+class SoftmaxRegression:
+    """Cross-entropy of softmax(W a + b) plus l2/2 times the squared length of all parameters.
+
+    Implements: MO-9, MO-10.
+    """
+
+    features: int
+    classes: int
+    l2: float
+
+    @property
+    def network(self) -> MlpModel:
+        """The network without hidden layer whose cross-entropy it is."""
+        return MlpModel((self.features, self.classes))
+
+    @property
+    def dimension(self) -> int:
+        """d = (F + 1) C."""
+        return self.network.dimension
+
+    def initial(self, seed: int) -> npt.NDArray[np.float64]:
+        """The start of the network of this shape."""
+        return self.network.initial(seed)
+
+    def gradients(self, points: Tensor, images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean losses [A] and gradients [A, d], the quadratic term included."""
+        loss, gradient = self.network.gradients(points, images, labels)
+        return loss + self._term(points), gradient.add_(points, alpha=self.l2)
+
+    def losses(self, points: Tensor, images: Tensor, labels: Tensor) -> Tensor:
+        """Mean losses [A, M] of the candidates, the quadratic term included."""
+        return self.network.losses(points, images, labels) + self._term(points)
+
+    def predictions(self, points: Tensor, images: Tensor) -> Tensor:
+        """The most probable labels [A, B]."""
+        return self.network.predictions(points, images)
+
+    def _term(self, points: Tensor) -> Tensor:
+        return points.square().sum(-1) * (self.l2 / 2)
+
+    def constants(self, images: Tensor) -> GivenConstants:
+        """mu, beta and F0 of every loss whose data are among these images [N, F].
+
+        The Hessian of the cross-entropy by the scores has eigenvalues in [0, 1/2], so that
+        beta = max (|a|^2 + 1) / 2 + l2; mu = l2; at zero all labels are equally likely, F0 = log C.
+        """
+        longest = float(images.double().square().sum(1).max())
+        return GivenConstants(
+            self.dimension, self.l2, (longest + 1) / 2 + self.l2, math.log(self.classes)
+        )
+
+
+@attrs.frozen
+class Softmax:
+    """Softmax regression with l2/2 |x|^2: convex, so that the guarantees apply."""
+
+    kind: ClassVar[str] = "softmax"
+    l2: float = attrs.field(default=0.01, validator=real(0, above=True))
+
+    def build(self, features: int, classes: int) -> SoftmaxRegression:
+        """The model for images of so many pixels and so many labels."""
+        return SoftmaxRegression(features, classes, self.l2)

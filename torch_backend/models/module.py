@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value, vmap
 
 from torch_backend.errors import ConfigError, ModelError
-from torch_backend.models.batched import checked_batch, checked_points, cross_entropies, predicted
+from torch_backend.models.model import checked_batch, checked_points, cross_entropies, predicted
 from torch_backend.options import whole
 from torch_backend.randomness import Stream, generator
 

@@ -5,8 +5,7 @@ and its name in the union below.
 """
 
 from torch_backend.rules.bridge import BridgeBulyan, BridgeKrum, BridgeMedian, BridgeTrimmed
-from torch_backend.rules.clipped import ClippedGossip
-from torch_backend.rules.plain import Plain
+from torch_backend.rules.gossip import ClippedGossip, Plain
 from torch_backend.rules.rule import Received, Rule
 from torch_backend.rules.ubar import Ubar
 

@@ -1,19 +1,26 @@
 """BRIDGE: models are screened, their own among them, and the step is taken at the result."""
 
 import abc
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal
 
 import attrs
 import torch
 from torch import Tensor
 
-from torch_backend.options import one_of, whole
-from torch_backend.rules.exact import check_scale, scaled_mean
-from torch_backend.rules.krum import krum_choice, krum_order
-from torch_backend.rules.neighbourhood import for_each_receiver, require
-from torch_backend.rules.order import in_blocks, ranked, ranked_sum
-from torch_backend.rules.rule import Losses, Received
+from torch_backend.options import declared, whole
+from torch_backend.rules.rule import Losses, Received, for_each_receiver, require
+from torch_backend.rules.screening import (
+    DOUBTFUL,
+    check_scale,
+    exact_squared_distance,
+    in_blocks,
+    ranked,
+    ranked_sum,
+    scaled_mean,
+    squared_distance,
+)
 from valid_ref.graph import AgentGraph
 from valid_ref.lattice import LatticeParameters
 
@@ -25,9 +32,7 @@ class _Bridge(abc.ABC):
     """What the four rules share: Y is the screened model, and the gradient is taken there."""
 
     kind: ClassVar[str]
-    own: Own = attrs.field(
-        default="included", validator=one_of("included", "excluded"), kw_only=True
-    )
+    own: Own = attrs.field(default="included", validator=declared, kw_only=True)
 
     @property
     def needs_losses(self) -> bool:
@@ -75,7 +80,7 @@ class BridgeMedian(_Bridge):
 
     kind: ClassVar[str] = "bridge-m"
     median: Literal["mean_of_middle", "lower", "upper"] = attrs.field(
-        default="mean_of_middle", validator=one_of("mean_of_middle", "lower", "upper")
+        default="mean_of_middle", validator=declared
     )
 
     def screen(self, rows: Sequence[Tensor], step_bits: int) -> Tensor:
@@ -162,3 +167,41 @@ def _around_median(rows: list[Tensor], count: int, weight: int) -> Tensor:
         found = torch.where(distance < best, total, found)
         best = torch.minimum(distance, best)
     return scaled_mean(found, count, weight)
+
+
+def krum_choice(rows: Sequence[Tensor], b: int) -> int:
+    """The position of the model that Krum chooses."""
+    return krum_order(rows, b, 1)[0]
+
+
+def krum_order(rows: Sequence[Tensor], b: int, count: int) -> list[int]:
+    """The positions that Krum chooses one after the other, each among those that are left.
+
+    Among m models the score is the sum of the squared distances to the max(1, m - b - 2) nearest
+    others; the smallest wins, of equals the earliest.
+    """
+
+    @functools.cache
+    def near(i: int, j: int) -> float:
+        return squared_distance(rows[i], rows[j])
+
+    @functools.cache
+    def exact(i: int, j: int) -> int:
+        return exact_squared_distance(rows[i], rows[j])
+
+    left = list(range(len(rows)))
+    chosen: list[int] = []
+    for _ in range(count):
+        scores = {i: _score(near, left, i, b) for i in left}
+        bound = min(scores.values()) * (1 + DOUBTFUL)
+        closest = [i for i in left if scores[i] <= bound]
+        # Where floats cannot tell the best ones apart, integers do.
+        best = min(closest, key=lambda i: _score(exact, left, i, b)) if closest[1:] else closest[0]
+        chosen.append(best)
+        left.remove(best)
+    return chosen
+
+
+def _score(distance: Callable[[int, int], float], left: Sequence[int], i: int, b: int) -> float:
+    others = sorted(distance(min(i, j), max(i, j)) for j in left if j != i)
+    return sum(others[: max(1, len(left) - b - 2)])

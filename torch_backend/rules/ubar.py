@@ -10,9 +10,10 @@ from torch import Tensor
 
 from torch_backend import lattice
 from torch_backend.errors import ScreeningError
-from torch_backend.fast import loops, room
-from torch_backend.options import one_of, real
-from torch_backend.rules.exact import (
+from torch_backend.kernels import compiled_loops, empty_tensor
+from torch_backend.options import declared, real
+from torch_backend.rules.rule import Losses, Received, same_vector
+from torch_backend.rules.screening import (
     ascending,
     check_scale,
     exact_squared_distance,
@@ -20,8 +21,6 @@ from torch_backend.rules.exact import (
     share_of,
     squared_distances,
 )
-from torch_backend.rules.neighbourhood import same_vector
-from torch_backend.rules.rule import Losses, Received
 from valid_ref.graph import AgentGraph
 from valid_ref.lattice import LatticeParameters
 
@@ -49,12 +48,8 @@ class Ubar:
     kind: ClassVar[str] = "ubar"
     rho: float = attrs.field(default=0.4, validator=real(0, 1, above=True))
     mixing: float = attrs.field(default=0.5, validator=real(0, 1))
-    count: Literal["max1", "floor", "ceil"] = attrs.field(
-        default="max1", validator=one_of("max1", "floor", "ceil")
-    )
-    fallback: Literal["min_loss", "nearest"] = attrs.field(
-        default="min_loss", validator=one_of("min_loss", "nearest")
-    )
+    count: Literal["max1", "floor", "ceil"] = attrs.field(default="max1", validator=declared)
+    fallback: Literal["min_loss", "nearest"] = attrs.field(default="min_loss", validator=declared)
 
     @property
     def needs_losses(self) -> bool:
@@ -144,19 +139,19 @@ def _blended(
     own: Tensor, chosen: Sequence[Sequence[Tensor]], weight: int, bits: int, *, narrow: bool
 ) -> tuple[Tensor, Tensor]:
     """weight own + (2^bits - weight) mean of the chosen, and 2^bits own, for every receiver."""
-    fast = loops(own) if narrow else None
-    if fast is None:
+    loops = compiled_loops(own) if narrow else None
+    if loops is None:
         Y = own * weight
         for row, models in zip(Y, chosen, strict=True):
             total = sum(models[1:], start=models[0])
             row.add_(scaled_mean(total, len(models), (1 << bits) - weight))
         return Y, own << bits
-    Y, E = (room(own.shape, own.dtype, own.device) for _ in range(2))
+    Y, E = (empty_tensor(own.shape, own.dtype, own.device) for _ in range(2))
     for mine, models, *into in zip(own, chosen, Y, E, strict=True):
         numbers = weight, (1 << bits) - weight, len(models), bits
         total = sum(models[1:], start=models[0])
         rows, found = (mine.numpy(), total.numpy()), tuple(row.numpy() for row in into)
-        fast.blend(rows, numbers, found, 0, len(mine))
+        loops.blend(rows, numbers, found, 0, len(mine))
     return Y, E
 
 
@@ -178,7 +173,7 @@ def _evaluated(
         for begin in range(0, len(left), size):
             some = left[begin : begin + size]
             places = torch.tensor([wanted[position][done:count] for position in some])
-            candidates = room((places.numel(), table.shape[1]), table.dtype, table.device)
+            candidates = empty_tensor((places.numel(), table.shape[1]), table.dtype, table.device)
             torch.index_select(table, 0, places.reshape(-1).to(table.device), out=candidates)
             values = losses(some, candidates.reshape(*places.shape, -1)).double().tolist()
             for position, more in zip(some, values, strict=True):

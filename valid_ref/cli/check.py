@@ -4,17 +4,13 @@ Implements: RE-8.
 """
 
 import json
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from valid_ref.oracle import Recording, Verdict, header_schema, log_schema, open_recording
+from valid_ref.cli.progress import progress
+from valid_ref.oracle import Verdict, header_schema, log_schema, open_recording
 from valid_ref.oracle import check as check_recording
 from valid_ref.protocols.valid import Valid
 
@@ -46,7 +42,7 @@ def check(
     if recording is None:
         raise typer.BadParameter("name a recording")
     opened = open_recording(recording)
-    with _progress(opened, hidden=as_json or quiet) as watch:
+    with progress("rounds", Valid(opened.parameters).rounds, hidden=as_json or quiet) as watch:
         verdict = check_recording(opened, agents=agent or None, watch=watch)
     shown = verdict.status.value if quiet else render(verdict)
     typer.echo(json.dumps(verdict.as_json()) if as_json else shown)
@@ -67,16 +63,3 @@ def render(verdict: Verdict) -> str:
         lines.append(f"outcome {'unknown' if outcome is None else outcome}: "
                      f"{verdict.findings.reason}")  # fmt: skip
     return "\n".join(lines)
-
-
-@contextmanager
-def _progress(opened: Recording, *, hidden: bool) -> Iterator[Callable[[int], None] | None]:
-    """A bar on standard error, only on a terminal."""
-    if hidden or not sys.stderr.isatty():
-        yield None
-        return
-    total = Valid(opened.parameters).rounds
-    columns = TextColumn("rounds"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("rounds", total=total)
-        yield lambda number: progress.update(task, completed=number)

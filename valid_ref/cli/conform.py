@@ -6,17 +6,16 @@ Implements: CF-14, CF-15, CF-17, CF-18, CF-19.
 import json
 import shlex
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import attrs
 import typer
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from valid_ref.cli.progress import progress
 
-    from valid_ref.testing.conform.session import Report, Watch
+if TYPE_CHECKING:
+    from valid_ref.testing.conform.session import Report
 
 
 def conform(
@@ -66,7 +65,7 @@ def conform(
     words, shown = _command(command or [], fault, example=example)
     peer = ProcessPeer(words, timeout, _echo if show_stderr else None)
     try:
-        with ending_on_signals(), _progress(hidden=as_json or show_stderr) as watch:
+        with ending_on_signals(), progress("cases", hidden=as_json or show_stderr) as watch:
             if replay is None:
                 report = kit.conform(peer, examples, seed, watch)
             else:
@@ -125,16 +124,3 @@ def _fault_table() -> str:
     from valid_ref.testing.conform.faults import FAULTS
 
     return "\n".join(f"{fault.clause:6s} {fault.name}" for fault in FAULTS)
-
-
-@contextmanager
-def _progress(*, hidden: bool) -> "Iterator[Watch | None]":
-    """The number of cases so far on standard error, only on a terminal."""
-    if hidden or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    with console.status("the first case") as status:
-        yield lambda done: status.update(f"{done} cases")

@@ -4,14 +4,13 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import attrs
 import typer
 
+from valid_ref.cli.progress import progress
 from valid_ref.reading import Reading, ReadingError
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ def explore(
     )
     start, spent = time.perf_counter(), _processor_seconds()
     try:
-        with _progress(hidden=quiet) as watch:
+        with progress("exploring", hidden=quiet) as watch:
             found = explore_all(settings, jobs=jobs, state_file=resume, watch=watch)
     except KeyboardInterrupt:
         again = f"; continue with --resume {resume}" if resume else "; nothing was kept (--resume)"
@@ -167,20 +166,6 @@ def with_variants(
 def _processor_seconds() -> float:
     """What this process and its children have used."""
     return sum(os.times()[:4])
-
-
-@contextmanager
-def _progress(*, hidden: bool) -> Iterator[Callable[[int, int], None]]:
-    """A bar on the terminal; nothing where there is none."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    with Progress(
-        console=console, transient=True, disable=hidden or not console.is_terminal
-    ) as progress:
-        task = progress.add_task("exploring", total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
 def _baseline(settings: "Settings") -> dict[str, Any]:

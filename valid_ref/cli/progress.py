@@ -1,24 +1,55 @@
-"""A bar on standard error, where that is a terminal."""
+"""The progress bar of all commands: on standard error, where that is a terminal."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from typing import Protocol
 
 from valid_ref.scenario import Scenario
 from valid_ref.scenario.build import build_graph
 
 
+class Show(Protocol):
+    """Moves a bar to so much done; a total and a title replace those from before."""
+
+    def __call__(self, done: int, total: int | None = None, title: str | None = None, /) -> None:
+        """Show it."""
+
+
 @contextmanager
-def progress_of(scenario: Scenario, *, hidden: bool) -> Iterator[Callable[[int], None] | None]:
-    """Told each finished round; nothing is shown if hidden or not on a terminal."""
+def progress(
+    title: str,
+    total: int | None = None,
+    *,
+    done: int = 0,
+    hidden: bool = False,
+    in_bytes: bool = False,
+) -> Iterator[Show | None]:
+    """A bar that goes when all is done; None if it is hidden or there is no terminal."""
     if hidden or not sys.stderr.isatty():
         yield None
         return
-    total = scenario.rounds + 4 * build_graph(scenario).agents - 1
-    columns = TextColumn("rounds"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("rounds", total=total)
-        yield lambda number: progress.update(task, completed=number)
+    from rich import progress as rich  # deferred: most commands show no bar
+    from rich.console import Console
+
+    columns = (
+        rich.TextColumn("{task.description}"),
+        rich.BarColumn(),
+        rich.DownloadColumn() if in_bytes else rich.MofNCompleteColumn(),
+        rich.TimeRemainingColumn(),
+    )
+    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=total, completed=done)
+
+        def show(done: int, total: int | None = None, title: str | None = None, /) -> None:
+            bar.update(task, completed=done, total=total, description=title)
+
+        yield show
+
+
+@contextmanager
+def progress_of(scenario: Scenario, *, hidden: bool) -> Iterator[Show | None]:
+    """The rounds of a run."""
+    rounds = scenario.rounds + 4 * build_graph(scenario).agents - 1
+    with progress("rounds", rounds, hidden=hidden) as show:
+        yield show

@@ -22,7 +22,7 @@ from torch_backend.attacks import (
     Spectral,
     View,
 )
-from torch_backend.attacks.telling import FalseModel
+from torch_backend.attacks.attack import FalseModel
 from valid_ref.adversary.gossip import fiedler_vector
 from valid_ref.adversary.published import alie_z
 from valid_ref.graph_families import parse_family
@@ -73,10 +73,12 @@ FORMULAS: dict[str, tuple[FalseModel, Formula]] = {
     "sign flip, own": (SignFlip(), lambda v, b, _u: -rows(v, [b])[0]),
     "sign flip, mean": (SignFlip(of="mean"), lambda v, _b, _u: -rows(v, v.honest).mean(0)),
     "sign flip, per edge": (
-        SignFlip(of="mean", per_edge=True), lambda v, _b, u: -rows(v, near(v, u)).mean(0)
+        SignFlip(of="mean", per_edge=True),
+        lambda v, _b, u: -rows(v, near(v, u)).mean(0),
     ),
     "alie": (
-        Alie(z=1.5), lambda v, _b, _u: rows(v, v.honest).mean(0) - 1.5 * rows(v, v.honest).std(0)
+        Alie(z=1.5),
+        lambda v, _b, _u: rows(v, v.honest).mean(0) - 1.5 * rows(v, v.honest).std(0),
     ),
     "alie, per edge": (
         Alie(z=0.5, per_edge=True),
@@ -84,7 +86,8 @@ FORMULAS: dict[str, tuple[FalseModel, Formula]] = {
     ),
     "ipm": (InnerProduct(epsilon=0.7), lambda v, _b, _u: -0.7 * rows(v, v.honest).mean(0)),
     "ipm, per edge": (
-        InnerProduct(epsilon=3.0, per_edge=True), lambda v, _b, u: -3 * rows(v, near(v, u)).mean(0)
+        InnerProduct(epsilon=3.0, per_edge=True),
+        lambda v, _b, u: -3 * rows(v, near(v, u)).mean(0),
     ),
     "mimic": (Mimic(), lambda v, _b, _u: rows(v, [v.honest[0]])[0]),
     "dissensus": (Dissensus(epsilon=2.0), dissensus),
@@ -96,7 +99,7 @@ FORMULAS: dict[str, tuple[FalseModel, Formula]] = {
             v.models.shape[1], -0.75 * 2**v.parameters.precision.fraction_bits
         ),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", FORMULAS)

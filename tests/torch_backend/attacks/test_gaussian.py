@@ -110,8 +110,12 @@ def test_noise_beyond_the_range_is_clipped() -> None:
 
 def test_options_outside_their_range_are_refused() -> None:
     for options in (
-        {"sigma": -1}, {"sigma": float("nan")}, {"variant": "other"}, {"first": 0},
-        {"first": 3, "last": 2}, {"last": 0},
-    ):  # fmt: skip
+        {"sigma": -1},
+        {"sigma": float("nan")},
+        {"variant": "other"},
+        {"first": 0},
+        {"first": 3, "last": 2},
+        {"last": 0},
+    ):
         with pytest.raises(ConfigError):
             Gaussian(**options)

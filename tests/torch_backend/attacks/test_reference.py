@@ -30,7 +30,8 @@ PAIRS: dict[str, tuple[Attack, Any]] = {
     "alie, per edge": (attacks.Alie(z=2.0, per_edge=True), published.Alie(z=2.0, per_edge=True)),
     "ipm": (attacks.InnerProduct(), published.InnerProduct()),
     "ipm, honest gradient": (
-        attacks.InnerProduct(gradient="honest"), published.InnerProduct(**HONEST)
+        attacks.InnerProduct(gradient="honest"),
+        published.InnerProduct(**HONEST),
     ),
     "mimic": (attacks.Mimic(victim=4), published.Mimic(victim=4)),
     "dissensus": (attacks.Dissensus(), gossip.Dissensus()),
@@ -40,9 +41,10 @@ PAIRS: dict[str, tuple[Attack, Any]] = {
     "equivocation": (attacks.Equivocation(), gossip.Equivocation()),
     "gradient lie": (attacks.GradientLie(), gradients.ConsistentGradientLie()),
     "inconsistent gradient": (
-        attacks.InconsistentGradient(units=7), gradients.InconsistentGradient(units=7)
+        attacks.InconsistentGradient(units=7),
+        gradients.InconsistentGradient(units=7),
     ),
-}  # fmt: skip
+}
 
 
 def source_of(run: engine.Program, agent: int) -> Callable[[int, FloatVector], FloatVector]:

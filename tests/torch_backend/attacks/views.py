@@ -39,7 +39,16 @@ def view_of(
     mixed = (previous << k) + schedule.a(t) * sums
     told = {edge: torch.tensor(row) for edge, row in (previous_edges or {}).items()}
     return View(
-        t, graph, byzantine, parameters, seed, previous, mixed, now, mixed - (now << k), told
+        t=t,
+        graph=graph,
+        byzantine=byzantine,
+        parameters=parameters,
+        seed=seed,
+        previous=previous,
+        mixed=mixed,
+        models=now,
+        gammas=mixed - (now << k),
+        previous_edges=told,
     )
 
 
@@ -59,9 +68,14 @@ def views(draw: st.DrawFn, *, extreme: bool = True) -> View:
     edges = [(b, u) for b in byzantine for u in graph.neighbours(b)]
     told = draw(st.dictionaries(st.sampled_from(edges), vector, max_size=2))
     return view_of(
-        graph, byzantine, models, t=draw(st.integers(1, 5)), seed=draw(st.integers(0, 9)),
-        precision=precision, previous_edges=told,
-    )  # fmt: skip
+        graph,
+        byzantine,
+        models,
+        t=draw(st.integers(1, 5)),
+        seed=draw(st.integers(0, 9)),
+        precision=precision,
+        previous_edges=told,
+    )
 
 
 def told(view: View, deviation: Deviation) -> dict[Edge, tuple[np.ndarray, np.ndarray]]:

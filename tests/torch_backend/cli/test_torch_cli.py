@@ -12,8 +12,7 @@ from typer.testing import CliRunner
 
 from tests.torch_backend.killing import EXPERIMENT
 from torch_backend import cli
-from torch_backend.cli.progress import Counter, duration, progress
-from torch_backend.cli.run import stopping
+from torch_backend.cli import Counter, duration, stopping, watching
 from torch_backend.engine import Program, Said, State, advance
 
 RUNNER = CliRunner()
@@ -122,7 +121,7 @@ def test_stopping_by_hand_says_how_to_go_on(made: Path, monkeypatch: pytest.Monk
         return advance(program, state)
 
     with monkeypatch.context() as patched:
-        patched.setattr("torch_backend.runner_rounds.advance", interrupted)
+        patched.setattr("torch_backend.job.advance", interrupted)
         done = RUNNER.invoke(cli.app, arguments)
     assert done.exit_code == 130
     assert next(rounds) == 6  # the round in which it came was finished, and no other begun
@@ -143,9 +142,9 @@ def test_a_second_signal_ends_at_once() -> None:
 def test_progress_counts_rounds_of_all_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     monkeypatch.setattr(typer, "echo", lambda text, **_: said.append(text))
-    monkeypatch.setattr("torch_backend.cli.progress.SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr("torch_backend.cli.SECONDS_BETWEEN_LINES", 0.0)
     counter = Counter(jobs=3, rounds=10, done={"a": 10})
-    with progress(counter, hidden=False) as watch:
+    with watching(counter, hidden=False) as watch:
         watch("b", 4)
         watch("b", 10)
     assert said[0].startswith("1 of 3 jobs, 14 of 30 rounds, about ")

@@ -18,15 +18,20 @@ from torch_backend.config.build import (
     load_data,
     measuring_weightings,
 )
-from torch_backend.config.experiment import Experiment
-from torch_backend.config.jobs import jobs
+from torch_backend.config.experiment import (
+    Experiment,
+    GivenStart,
+    RootMixing,
+    Steps,
+    ZeroStart,
+    jobs,
+)
 from torch_backend.config.load import load
-from torch_backend.config.parts import GivenStart, RootMixing, Steps, ZeroStart
 from torch_backend.data.batches import batch_indices
-from torch_backend.data.digits import load_digits
+from torch_backend.data.dataset import load_digits
 from torch_backend.engine import advance, start
 from torch_backend.errors import ConfigError
-from torch_backend.evaluate import evaluate
+from torch_backend.job import evaluate
 from torch_backend.program import Program
 from valid_ref.graph_families import paper_graph
 from valid_ref.scenario.parts import ConfiguredBounds, Edges
@@ -90,8 +95,10 @@ def test_starts(tmp_path: Path) -> None:
     np.save(tmp_path / "short.npy", given_values[1:])
     np.save(tmp_path / "objects.npy", np.array([None], dtype=object), allow_pickle=True)
     for name, words in (
-        ("short.npy", "has shape"), ("objects.npy", "cannot read"), ("none.npy", "cannot read"),
-    ):  # fmt: skip
+        ("short.npy", "has shape"),
+        ("objects.npy", "cannot read"),
+        ("none.npy", "cannot read"),
+    ):
         with pytest.raises(ConfigError, match=words):
             program(start=GivenStart(str(tmp_path / name)))
 

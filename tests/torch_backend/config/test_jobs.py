@@ -5,10 +5,8 @@ import re
 import pytest
 
 from torch_backend.attacks import Gaussian
-from torch_backend.config.experiment import Experiment
-from torch_backend.config.jobs import jobs, label
+from torch_backend.config.experiment import Detection, Experiment, jobs, label
 from torch_backend.config.load import load, presets
-from torch_backend.config.parts import Detection
 from torch_backend.rules import BridgeMedian, Plain, Ubar
 
 

@@ -14,10 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from torch_backend.attacks import Gaussian
-from torch_backend.config.experiment import Experiment, experiment_document
-from torch_backend.config.jobs import jobs
+from torch_backend.config.experiment import Experiment, NoAttack, experiment_document, jobs
 from torch_backend.config.load import changed, experiment_schema, load, overlaid, presets
-from torch_backend.config.parts import NoAttack
 from torch_backend.errors import ConfigError
 from torch_backend.rules import BridgeMedian, Plain, Ubar
 from valid_ref.document import structure
@@ -69,19 +67,29 @@ def test_defaults_are_those_of_the_specification() -> None:
     assert found["partition"]["direction"] == "counter_clockwise"
     assert found["partition"]["test_probability"] == 0.4
     assert found["steps"] == {
-        "initial": 5, "counts": "round", "mixing": {"kind": "constant", "eta": 1 / 11},
-    }  # fmt: skip
+        "initial": 5,
+        "counts": "round",
+        "mixing": {"kind": "constant", "eta": 1 / 11},
+    }
     assert found["start"] == {"kind": "random"}
     assert (found["attacks"], found["byzantine"]) == ([{"kind": "none"}], [4])
     assert found["detection"] == {
-        "gammas": [0.9, 0.99], "bits": 30, "runs": 5, "first_seed": 1000, "factor": 1.1,
-    }  # fmt: skip
+        "gammas": [0.9, 0.99],
+        "bits": 30,
+        "runs": 5,
+        "first_seed": 1000,
+        "factor": 1.1,
+    }
     assert found["precision"] == {"fraction_bits": 28, "step_bits": 20}
     assert set(found) == {field.name for field in attrs.fields(Experiment)}
     ubar = experiment_document(Experiment("x", rules=(Ubar(), BridgeMedian())))["rules"]
     assert ubar[0] == {
-        "kind": "ubar", "rho": 0.4, "mixing": 0.5, "count": "max1", "fallback": "min_loss",
-    }  # fmt: skip
+        "kind": "ubar",
+        "rho": 0.4,
+        "mixing": 0.5,
+        "count": "max1",
+        "fallback": "min_loss",
+    }
     assert ubar[1] == {"kind": "bridge-m", "own": "included", "median": "mean_of_middle"}
 
 
@@ -93,7 +101,7 @@ def test_defaults_are_those_of_the_specification() -> None:
         ("batch = 0", "batch = 0 is not an integer from 1 on"),
         ("batch = true", "batch: expected an integer, found true"),
         ('pixels = "grey"', "pixels: expected one of 'standardised', 'unit'"),
-        ('model = { kind = "mpl" }', "model.kind: \"mpl\" is not one of"),
+        ('model = { kind = "mpl" }', 'model.kind: "mpl" is not one of'),
         ('model = { kind = "mpl" }', "did you mean 'mlp'?"),
         ('[[rules]]\nkind = "ubar"\nroh = 1', "rules[0].roh: unknown field; did you mean 'rho'?"),
         ('[[rules]]\nkind = "ubar"\nrho = 2', "rules[0]: "),
@@ -110,7 +118,7 @@ def test_defaults_are_those_of_the_specification() -> None:
         ("quick = 3", "quick is not a table"),
         ("batch = ", "not TOML"),
     ],
-)  # fmt: skip
+)
 def test_wrong_documents_are_refused_with_the_path(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(ConfigError) as caught:
         load(write(tmp_path, text))
@@ -132,9 +140,15 @@ def test_unknown_presets_and_files_are_refused() -> None:
 def test_changes_on_the_command_line() -> None:
     found = load(
         "demo",
-        changes=["rounds=7", "steps.initial=3", "rules.1.rho=.5", "pixels=standardised",
-                 "model.hidden=[4, 4]", "start.kind=zero"],
-    )  # fmt: skip
+        changes=[
+            "rounds=7",
+            "steps.initial=3",
+            "rules.1.rho=.5",
+            "pixels=standardised",
+            "model.hidden=[4, 4]",
+            "start.kind=zero",
+        ],
+    )
     assert (found.rounds, found.steps.initial, found.pixels) == (7, 3, "standardised")
     assert found.rules[1] == Ubar(rho=0.5)
     assert found.start.kind == "zero"
@@ -168,17 +182,25 @@ def test_the_schema_admits_the_presets(name: str) -> None:
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     children = (
-        value.items() if isinstance(value, dict)
-        else enumerate(value) if isinstance(value, list) else ()
-    )  # fmt: skip
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     return [path, *(p for key, child in children for p in places(child, (*path, key)))]
 
 
 VALIDATOR = jsonschema.Draft202012Validator(experiment_schema())
 JUNK = st.one_of(
-    st.none(), st.booleans(), st.integers(-3, 3), st.floats(allow_nan=False, width=16),
-    st.text(max_size=3), st.lists(st.integers(0, 2), max_size=2), st.just({"kind": "paper"}),
-)  # fmt: skip
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.floats(allow_nan=False, width=16),
+    st.text(max_size=3),
+    st.lists(st.integers(0, 2), max_size=2),
+    st.just({"kind": "paper"}),
+)
 
 
 @pytest.mark.checks("EX-12")

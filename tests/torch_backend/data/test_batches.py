@@ -12,8 +12,7 @@ from torch_backend.data.batches import (
     pixel_statistics,
     quarter_turned,
 )
-from torch_backend.data.dataset import Dataset
-from torch_backend.data.digits import load_digits
+from torch_backend.data.dataset import Dataset, load_digits
 from torch_backend.data.partition import Iid, Rotated, Split, equal_parts
 from torch_backend.errors import DataError
 
@@ -136,7 +135,14 @@ def test_a_batch_gathers_images_and_labels() -> None:
 
 def test_pixels_that_are_all_equal_cannot_be_standardised() -> None:
     images, labels = np.full((2, 2, 2), 7, np.uint8), np.array([0, 1])
-    flat = Dataset("flat", images, labels, images, labels, 2)
+    flat = Dataset(
+        name="flat",
+        train_images=images,
+        train_labels=labels,
+        test_images=images,
+        test_labels=labels,
+        classes=2,
+    )
     with pytest.raises(DataError, match="cannot be standardised"):
         device_data(flat, split_of(2, 1), "standardised", CPU)
     with pytest.raises(DataError, match="neither"):

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from torch_backend.data.dataset import Dataset
-from torch_backend.data.digits import load_digits
+from torch_backend.data.dataset import Dataset, load_digits
 from torch_backend.errors import DataError
 
 

@@ -1,20 +1,111 @@
-"""Where MNIST is looked for, how it is checked, and what is said when it is not there."""
+"""IDX files and MNIST: whatever is not as it must be is refused; sources are tried in turn."""
 
 import gzip
 import hashlib
 import io
 import os
+import struct
 import tarfile
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
 
-from tests.torch_backend.data.test_idx import idx
-from torch_backend.data import fetch, mnist
+from torch_backend.data import mnist
 from torch_backend.data.batches import pixel_statistics
-from torch_backend.data.mnist import FILES, Source, load_mnist
+from torch_backend.data.mnist import FILES, Source, load_mnist, parse, read_content, read_idx
 from torch_backend.errors import DataError
+
+
+def idx(array: np.ndarray) -> bytes:
+    head = struct.pack(f">HBB{array.ndim}I", 0, 8, array.ndim, *array.shape)
+    return head + array.tobytes()
+
+
+ARRAYS = arrays(np.uint8, array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=5))
+
+
+@given(array=ARRAYS)
+def test_what_was_written_is_read(array: np.ndarray) -> None:
+    found = parse(idx(array), "file", array.ndim)
+    assert np.array_equal(found, array)
+    assert found.shape == array.shape
+    assert not found.flags.writeable
+
+
+@given(array=ARRAYS, data=st.data())
+def test_a_file_that_is_cut_or_too_long_is_refused(array: np.ndarray, data: st.DataObject) -> None:
+    content = idx(array)
+    cut = data.draw(st.integers(0, len(content) - 1))
+    with pytest.raises(DataError):
+        parse(content[:cut], "file", array.ndim)
+    with pytest.raises(DataError, match="need"):
+        parse(content + b"\0", "file", array.ndim)
+
+
+@given(content=st.binary(max_size=40), dimensions=st.sampled_from([1, 3]))
+def test_any_bytes_are_an_array_or_a_typed_error(content: bytes, dimensions: int) -> None:
+    try:
+        found = parse(content, "file", dimensions)
+    except DataError:
+        return
+    assert idx(found) == content
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\0\1\x08\1\0\0\0\0",
+        b"\0\0\x09\1\0\0\0\0",
+        b"\0\0\x08\2\0\0\0\0",
+        b"\0\0\x08\1" + b"\xff" * 4,
+    ],
+    ids=["zeros", "type", "dimensions", "size"],
+)
+def test_a_wrong_head_is_refused(content: bytes) -> None:
+    with pytest.raises(DataError):
+        parse(content, "file", 1)
+
+
+def test_compressed_files_are_known_by_their_content(tmp_path: Path) -> None:
+    array = np.arange(12, dtype=np.uint8).reshape(3, 2, 2)
+    for name, content in (("plain", idx(array)), ("packed", gzip.compress(idx(array)))):
+        (tmp_path / name).write_bytes(content)
+        assert np.array_equal(read_idx(tmp_path / name, 3), array)
+
+
+def test_a_bomb_is_unpacked_no_further_than_the_limit(tmp_path: Path) -> None:
+    (tmp_path / "bomb").write_bytes(gzip.compress(bytes(10_000_000)))
+    tracemalloc.start()
+    with pytest.raises(DataError, match="more than 1000 bytes"):
+        read_content(tmp_path / "bomb", limit=1000)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1_000_000
+    (tmp_path / "long").write_bytes(bytes(1001))
+    with pytest.raises(DataError, match="more than 1000 bytes"):
+        read_content(tmp_path / "long", limit=1000)
+    (tmp_path / "fits").write_bytes(gzip.compress(bytes(1000)))
+    assert read_content(tmp_path / "fits", limit=1000) == bytes(1000)
+
+
+def test_a_damaged_archive_is_refused(tmp_path: Path) -> None:
+    packed = gzip.compress(bytes(range(256)) * 8)
+    for name, content in (
+        ("cut", packed[:-9]),
+        ("flipped", packed[:20] + bytes([packed[20] ^ 255]) + packed[21:]),
+        ("sum", packed[:-8] + b"\0\0\0\0" + packed[-4:]),
+    ):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(DataError, match=f"{name} cannot be read"):
+            read_content(tmp_path / name)
+    with pytest.raises(DataError, match="cannot be read"):
+        read_content(tmp_path / "absent")
+
 
 REAL = os.environ.get(mnist.VARIABLE, "")
 
@@ -46,7 +137,7 @@ def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv(mnist.VARIABLE, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(fetch.fetch, "__defaults__", (((tmp_path / "no").as_uri() + "/",),))
+    monkeypatch.setattr(mnist.fetch, "__defaults__", (((tmp_path / "no").as_uri() + "/",),))
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -78,26 +169,26 @@ def test_other_content_is_refused(tmp_path: Path) -> None:
 
 def test_mirrors_fill_the_cache_and_the_next_time_it_is_enough(tmp_path: Path) -> None:
     mirror = write(tmp_path / "mirror", packed=True)
-    wanted = [fetch.Wanted(s.name, s.size, s.verified) for s in SMALL.values()]
+    wanted = [*SMALL.values()]
     broken = tmp_path / "broken"
     broken.mkdir()
     (broken / f"{wanted[0].name}.gz").write_bytes(b"not an archive")
-    contents = fetch.fetch(wanted, [broken.as_uri() + "/", mirror.as_uri() + "/"])
+    contents = mnist.fetch(wanted, [broken.as_uri() + "/", mirror.as_uri() + "/"])
     assert contents == {SMALL[part].name: content for part, content in CONTENTS.items()}
     for name, content in contents.items():
-        fetch.store(mnist.cache_directory() / name, content)
+        mnist.store(mnist.cache_directory() / name, content)
     assert load_mnist(files=SMALL, download=False).train_labels.tolist() == [3, 9]
     assert not [path for path in mnist.cache_directory().iterdir() if path.name.startswith(".")]
 
 
 def test_a_mirror_that_sends_too_much_or_too_little_is_given_up(tmp_path: Path) -> None:
     source = SMALL["train_labels"]
-    wanted = [fetch.Wanted(source.name, source.size, source.verified)]
+    wanted = [source]
     long, short = bytes(10_000_000), CONTENTS["train_labels"][:-1]
     for content, reason in ((long, "more than 10 bytes"), (short, "SHA-256")):
         (tmp_path / f"{source.name}.gz").write_bytes(gzip.compress(content))
         with pytest.raises(DataError, match=reason):
-            fetch.fetch(wanted, [tmp_path.as_uri() + "/"])
+            mnist.fetch(wanted, [tmp_path.as_uri() + "/"])
 
 
 def archive(contents: dict[str, bytes]) -> bytes:
@@ -166,7 +257,7 @@ def test_without_any_source_the_error_says_what_to_do() -> None:
 def test_an_unwritable_cache_is_a_typed_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(DataError, match="cannot be written"):
-        fetch.store(tmp_path / "file" / "below" / "name", b"")
+        mnist.store(tmp_path / "file" / "below" / "name", b"")
 
 
 @pytest.mark.mnist

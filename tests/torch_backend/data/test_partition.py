@@ -5,8 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from torch_backend.data.dataset import Dataset
-from torch_backend.data.digits import load_digits
+from torch_backend.data.dataset import Dataset, load_digits
 from torch_backend.data.partition import (
     ByLabel,
     Dirichlet,
@@ -23,7 +22,12 @@ def labelled(labels: list[int], classes: int, test: int = 3) -> Dataset:
     train = np.array(labels, dtype=np.int64)
     images = np.zeros((len(train), 2, 2), np.uint8)
     return Dataset(
-        "made", images, train, images[:1].repeat(test, 0), train[:1].repeat(test), classes
+        name="made",
+        train_images=images,
+        train_labels=train,
+        test_images=images[:1].repeat(test, 0),
+        test_labels=train[:1].repeat(test),
+        classes=classes,
     )
 
 

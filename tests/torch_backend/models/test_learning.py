@@ -9,8 +9,7 @@ import torch
 
 from torch_backend.data import mnist
 from torch_backend.data.batches import batch_indices, device_data
-from torch_backend.data.dataset import Dataset
-from torch_backend.data.digits import load_digits
+from torch_backend.data.dataset import Dataset, load_digits
 from torch_backend.data.partition import Iid, Rotated
 from torch_backend.models import Mlp, Softmax
 from torch_backend.models.model import ModelOptions

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from tests.torch_backend.rules.screened import parameters_of, received, screened_rows, situations
 from torch_backend.errors import ConfigError, ScreeningError
 from torch_backend.rules import BridgeBulyan, BridgeKrum, BridgeMedian, BridgeTrimmed, Plain
-from torch_backend.rules.krum import krum_choice
-from torch_backend.rules.neighbourhood import for_each_receiver
-from torch_backend.rules.rule import Received
+from torch_backend.rules.bridge import krum_choice
+from torch_backend.rules.rule import Received, for_each_receiver
 from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import parse_family, two_cliques
 from valid_ref.lattice import LatticeParameters

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.torch_backend.rules.screened import parameters_of, received, situations
 from torch_backend.errors import ConfigError
 from torch_backend.rules import ClippedGossip
-from torch_backend.rules.clipped import clipped, metropolis
+from torch_backend.rules.gossip import clipped, metropolis
 from torch_backend.rules.rule import Received
 from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import parse_family

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tests.torch_backend.rules.screened import parameters_of, received, situations
-from torch_backend import fast
+from torch_backend import kernels
 from torch_backend.errors import ConfigError, ScreeningError
 from torch_backend.rules import Ubar
 from torch_backend.rules.rule import Received
@@ -115,11 +115,18 @@ def test_a_loss_that_is_no_number_is_never_good_enough() -> None:
 @pytest.mark.parametrize(
     ("count", "rho", "degree", "expected"),
     [
-        ("max1", 0.4, 9, 3), ("max1", 0.4, 10, 4), ("max1", 0.4, 2, 1), ("max1", 1.0, 7, 7),
-        ("floor", 0.4, 9, 3), ("floor", 0.4, 2, 0), ("floor", 0.29, 100, 29),
-        ("ceil", 0.4, 9, 4), ("ceil", 0.4, 10, 4), ("ceil", 0.1, 1, 1),
+        ("max1", 0.4, 9, 3),
+        ("max1", 0.4, 10, 4),
+        ("max1", 0.4, 2, 1),
+        ("max1", 1.0, 7, 7),
+        ("floor", 0.4, 9, 3),
+        ("floor", 0.4, 2, 0),
+        ("floor", 0.29, 100, 29),
+        ("ceil", 0.4, 9, 4),
+        ("ceil", 0.4, 10, 4),
+        ("ceil", 0.1, 1, 1),
     ],
-)  # fmt: skip
+)
 def test_how_many_are_looked_at(count: str, rho: float, degree: int, expected: int) -> None:
     assert Ubar(rho=rho, count=count).candidates(degree) == expected
 
@@ -141,7 +148,7 @@ def test_no_candidate_at_all_is_refused() -> None:
     mixing=st.sampled_from([0.5, 0.0, 1.0, 0.3]),
     fallback=st.sampled_from(["min_loss", "nearest"]),
     seed=st.integers(0, 99),
-    pays_from=st.sampled_from([0, fast.PAYS_FROM]),
+    pays_from=st.sampled_from([0, kernels.PAYS_FROM]),
 )
 def test_every_receiver_against_a_plain_loop(
     situation: tuple[AgentGraph, LatticeParameters, Received],
@@ -165,7 +172,7 @@ def test_every_receiver_against_a_plain_loop(
             ]
         )
 
-    with mock.patch.object(fast, "PAYS_FROM", pays_from):
+    with mock.patch.object(kernels, "PAYS_FROM", pays_from):
         Y, E = rule.mix(1, parameters, graph, seen, evaluate)
     f, k = parameters.precision.fraction_bits, parameters.precision.step_bits
     weight = round(mixing * 2**k)
@@ -212,8 +219,12 @@ def test_receivers_are_evaluated_in_chunks_of_any_size(monkeypatch: pytest.Monke
 
 def test_options_outside_their_range_are_refused() -> None:
     for options in (
-        {"rho": 0}, {"rho": 1.1}, {"mixing": -0.1}, {"count": "all"}, {"fallback": "none"},
-    ):  # fmt: skip
+        {"rho": 0},
+        {"rho": 1.1},
+        {"mixing": -0.1},
+        {"count": "all"},
+        {"fallback": "none"},
+    ):
         with pytest.raises(ConfigError):
             Ubar(**options)
 
@@ -222,7 +233,7 @@ def test_options_outside_their_range_are_refused() -> None:
     totals=st.lists(st.integers(-(2**49), 2**49) | st.integers(-99, 99), min_size=1, max_size=6),
     count=st.integers(1, 99),
     mixing=st.sampled_from([0, 1, 2, 5, 8]),
-    pays_from=st.sampled_from([0, fast.PAYS_FROM]),
+    pays_from=st.sampled_from([0, kernels.PAYS_FROM]),
     bits=st.sampled_from([3, 12]),
 )
 @example(totals=[1, 3, -1, -3, 5], count=2, mixing=7, pays_from=0, bits=3)
@@ -234,7 +245,7 @@ def test_compiled_means_are_rounded_fractions(
 ) -> None:
     own = torch.tensor([[7 - 5 * i for i in range(len(totals))]])
     chosen = [torch.tensor(totals), *(torch.zeros_like(own[0]) for _ in range(count - 1))]
-    with mock.patch.object(fast, "PAYS_FROM", pays_from):
+    with mock.patch.object(kernels, "PAYS_FROM", pays_from):
         Y, E = _blended(own, [chosen], mixing, bits, narrow=True)
     means = [round(Fraction((2**bits - mixing) * total, count)) for total in totals]
     assert Y[0].tolist() == [

@@ -4,8 +4,7 @@ import pytest
 import torch
 
 from torch_backend.models import Cnn, Mlp, Softmax
-from torch_backend.models.model import ModelOptions
-from torch_backend.runner_model import Apart
+from torch_backend.models.model import ModelOptions, PerAgentLosses
 
 
 @pytest.mark.checks("EX-18")
@@ -16,7 +15,7 @@ def test_the_losses_of_an_agent_do_not_depend_on_its_company(options: ModelOptio
     points = torch.randn((5, 4, model.dimension), generator=generator)
     images = torch.rand((5, 9, 64), generator=generator)
     labels = torch.randint(0, 3, (5, 9), generator=generator)
-    apart = Apart(model)
+    apart = PerAgentLosses(model)
     losses = apart.losses(points, images, labels)
     torch.testing.assert_close(losses, model.losses(points, images, labels))
     for some in ([0], [1, 4], [2, 0, 3]):
@@ -27,7 +26,7 @@ def test_the_losses_of_an_agent_do_not_depend_on_its_company(options: ModelOptio
 @pytest.mark.checks("EX-18")
 def test_everything_else_is_that_of_the_model() -> None:
     model = Softmax().build(4, 2)
-    apart = Apart(model)
+    apart = PerAgentLosses(model)
     assert apart.dimension == model.dimension
     assert apart.initial(5).tolist() == model.initial(5).tolist()
     points, images = torch.ones((2, model.dimension)), torch.rand((2, 3, 4))

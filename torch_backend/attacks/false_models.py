@@ -1,4 +1,4 @@
-"""Attacks of the literature that send one false model, made from what honest agents send.
+"""Attacks by one false model: Gaussian noise, and those of the literature.
 
 mu and s are mean and population deviation, entry by entry, of this round's honest models: of all
 of them, or with `per_edge` of those in the receiver's neighbourhood, the receiver included.
@@ -8,27 +8,86 @@ import abc
 from typing import ClassVar, Literal
 
 import attrs
+import torch
 from torch import Tensor
 
-from torch_backend.attacks.attack import Deviation, View
-from torch_backend.attacks.telling import (
+from torch_backend.attacks.attack import (
+    Deviation,
     FalseModel,
+    View,
+    Windowed,
+    clipped,
     deviation_of,
     mean,
     on_lattice,
+    own_edges,
     require_honest,
+    units,
     watched,
 )
-from torch_backend.options import one_of, real, truth, whole
+from torch_backend.options import declared, real, whole
+from torch_backend.randomness import Stream, generator
 from valid_ref.adversary.published import alie_z
 from valid_ref.graph import AgentGraph
+
+
+def noise(view: View, sigma: float, *keys: int) -> Tensor:
+    """N(0, sigma^2) in every entry, in lattice units, drawn on the host from seed, round, keys."""
+    stream = generator(view.seed, Stream.NOISE, view.t, *keys)
+    drawn = torch.from_numpy(stream.standard_normal(view.parameters.dimension))
+    return on_lattice(view, (units(view, sigma) * drawn).to(view.models.device))
+
+
+@attrs.frozen
+class Gaussian(Windowed):
+    """x_b + N(0, sigma^2) in every entry, anew in every round.
+
+    `consistent`: the noisy model becomes the agent's own and Gamma = Y - 2^k x is made from it, so
+    that nothing is locally wrong. `true_gradient`: it keeps its clean model and sends its true
+    gradient. `per_edge`: as `true_gradient`, with different noise for each neighbour.
+
+    Implements: EX-8.
+    """
+
+    kind: ClassVar[str] = "gaussian"
+    sigma: float = attrs.field(default=0.01, validator=real(0))
+    variant: Literal["consistent", "true_gradient", "per_edge"] = attrs.field(
+        default="consistent", validator=declared
+    )
+
+    def lies(self, view: View) -> Deviation:
+        """The noisy models."""
+        if self.variant == "per_edge":
+            edges = {(b, u): (self._noisy(view, b, u), view.gammas[b]) for b, u in own_edges(view)}
+            return Deviation(edges=edges)
+        noisy = {b: self._noisy(view, b) for b in view.byzantine}
+        if self.variant == "true_gradient":
+            return Deviation(said={b: (model, view.gammas[b]) for b, model in noisy.items()})
+        bits = view.parameters.precision.step_bits
+        said = {b: (model, view.mixed[b] - (model << bits)) for b, model in noisy.items()}
+        return Deviation(said=said, keeps=noisy)
+
+    def _noisy(self, view: View, agent: int, *receiver: int) -> Tensor:
+        return clipped(view, view.models[agent] + noise(view, self.sigma, agent, *receiver))
+
+
+@attrs.frozen
+class Replacement(FalseModel):
+    """N(0, sigma^2) in every entry in place of the model, anew in every round."""
+
+    kind: ClassVar[str] = "gaussian-replacement"
+    sigma: float = attrs.field(default=1.0, validator=real(0))
+
+    def lies(self, view: View) -> Deviation:
+        """Models of noise alone."""
+        return self.to_all(view, lambda sender: noise(view, self.sigma, sender))
 
 
 @attrs.frozen(kw_only=True)
 class _Statistical(FalseModel):
     """A lie that is a function of a set of honest models."""
 
-    per_edge: bool = attrs.field(default=False, validator=truth())
+    per_edge: bool = attrs.field(default=False, validator=declared)
 
     @abc.abstractmethod
     def lie(self, view: View, rows: Tensor) -> Tensor:
@@ -55,7 +114,7 @@ class SignFlip(_Statistical):
     """The negated model: -x_b (`of = own`), or -mu (`of = mean`)."""
 
     kind: ClassVar[str] = "sign-flip"
-    of: Literal["own", "mean"] = attrs.field(default="own", validator=one_of("own", "mean"))
+    of: Literal["own", "mean"] = attrs.field(default="own", validator=declared)
 
     def lies(self, view: View) -> Deviation:
         """The negated models."""
@@ -77,7 +136,7 @@ class Alie(_Statistical):
     """
 
     kind: ClassVar[str] = "alie"
-    z: float | None = attrs.field(default=None, validator=real(optional=True))
+    z: float | None = attrs.field(default=None, validator=real())
 
     def check(self, graph: AgentGraph, byzantine: tuple[int, ...]) -> None:
         """Refuse numbers for which there is no z."""
@@ -109,7 +168,7 @@ class Mimic(FalseModel):
     """The model of one honest agent in the same round; the lowest-numbered unless given."""
 
     kind: ClassVar[str] = "mimic"
-    victim: int | None = attrs.field(default=None, validator=whole(0, optional=True))
+    victim: int | None = attrs.field(default=None, validator=whole(0))
 
     def check(self, graph: AgentGraph, byzantine: tuple[int, ...]) -> None:
         """Refuse a victim that is not honest."""

@@ -26,7 +26,7 @@ KEPT = (-3, 32 << 20), (-1, 1 << 30)
 ResultT = TypeVar("ResultT")
 
 
-def loops(*tensors: Tensor) -> ModuleType | None:
+def compiled_loops(*tensors: Tensor) -> ModuleType | None:
     """The compiled loops, if these tensors are contiguous on the host and numba is there."""
     host = all(tensor.device.type == "cpu" and tensor.is_contiguous() for tensor in tensors)
     if not host or max(tensor.numel() for tensor in tensors) < PAYS_FROM:
@@ -52,7 +52,7 @@ def keep_freed_memory() -> None:
         mallopt(option, size)
 
 
-def room(shape: Sequence[int], dtype: torch.dtype, device: torch.device) -> Tensor:
+def empty_tensor(shape: Sequence[int], dtype: torch.dtype, device: torch.device) -> Tensor:
     """A tensor that is not filled; on the host numpy asks for it to lie on large pages.
 
     Passes over many rows at once then find the addresses of their pages at hand.
@@ -64,7 +64,7 @@ def room(shape: Sequence[int], dtype: torch.dtype, device: torch.device) -> Tens
     return torch.from_numpy(np.empty(tuple(shape), dtype=item))
 
 
-def spread(columns: int, work: Callable[[int, int], ResultT]) -> Sequence[ResultT]:
+def in_threads(columns: int, work: Callable[[int, int], ResultT]) -> Sequence[ResultT]:
     """work(begin, end) on parts of the columns, in as many threads as torch uses."""
     threads = max(1, min(torch.get_num_threads(), columns // COLUMNS))
     ends = [columns * part // threads for part in range(threads + 1)]
