@@ -1,6 +1,6 @@
 """What an attack is: a setting it knows, and what it does to the Byzantine agents."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Protocol
 
 import attrs
@@ -67,19 +67,12 @@ class Attack(Protocol):
         """The deviation in a given setting."""
 
 
-def own_edges(view: CausalView) -> Iterator[Edge]:
-    """The directed edges that leave a Byzantine agent."""
-    for sender in sorted(view.byzantine):
-        for receiver in view.graph.neighbours(sender):
-            yield sender, receiver
-
-
 def quiet(view: CausalView) -> Mapping[Edge, Message]:
     """In the agreement every Byzantine agent says that it has no alarm.
 
     Its honest code may well have one: it sees that its record is not what it sent.
     """
-    return dict.fromkeys(own_edges(view), False) if view.phase == AGREEMENT else {}
+    return dict.fromkeys(view.own_edges, False) if view.phase == AGREEMENT else {}
 
 
 def together(*adversaries: Adversary) -> Adversary:

@@ -9,7 +9,6 @@ from valid_ref.adversary.attack import (
     AttackError,
     Deviation,
     Setting,
-    own_edges,
     quiet,
     require_phase,
     together,
@@ -35,7 +34,7 @@ def retelling(phase: str, retold: Retold) -> Adversary:
         if view.phase != phase:
             return {}
         words: dict[Edge, Message] = {}
-        for edge in own_edges(view):
+        for edge in view.own_edges:
             said = view.said[edge[0]]
             words[edge] = retold(view, edge, said) if isinstance(said, Mapping) else said
         return words
@@ -75,7 +74,7 @@ class SilentSource:
             return Deviation(retelling(self.phase, _without_own))
 
         def adversary(view: CausalView) -> Mapping[Edge, Message]:
-            return dict.fromkeys(own_edges(view)) if view.phase == self.phase else {}
+            return dict.fromkeys(view.own_edges) if view.phase == self.phase else {}
 
         return Deviation(together(quiet, adversary))
 
@@ -183,6 +182,6 @@ class LateFalseAlarm:
         def adversary(view: CausalView) -> Mapping[Edge, Message]:
             if view.phase != AGREEMENT or view.round != when:
                 return {}
-            return {e: True for e in own_edges(view) if self.receiver in {None, e[1]}}
+            return {e: True for e in view.own_edges if self.receiver in {None, e[1]}}
 
         return Deviation(together(quiet, adversary))

@@ -5,7 +5,7 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from valid_ref.adversary.attack import AttackError, Deviation, Setting, own_edges, quiet, together
+from valid_ref.adversary.attack import AttackError, Deviation, Setting, quiet, together
 from valid_ref.adversary.invisible import invisible_difference
 from valid_ref.adversary.learning import in_learning, usual
 from valid_ref.adversary.reports import known_keys
@@ -58,7 +58,7 @@ class EarlyKeys:
             v = invisible_difference(parameters.field.prime, keys, length) + (0,) * d
             added = self.scale * np.array(v[begin : begin + d], dtype=np.int64)
             words: dict[Edge, Message] = {}
-            for sender, receiver in own_edges(view):
+            for sender, receiver in view.own_edges:
                 said = usual(setting, view, sender)
                 words[sender, receiver] = LearningMessage(said.model, said.scaled_gradient + added)
             return words

@@ -6,7 +6,7 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from valid_ref.adversary.attack import AttackError, Deviation, Setting, own_edges, quiet, together
+from valid_ref.adversary.attack import AttackError, Deviation, Setting, quiet, together
 from valid_ref.adversary.learning import (
     Lie,
     clip_model,
@@ -41,7 +41,7 @@ class InconsistentGradient:
             if not in_learning(view) or self.round not in {None, view.round}:
                 return {}
             words: dict[Edge, Message] = {}
-            for sender, receiver in own_edges(view):
+            for sender, receiver in view.own_edges:
                 message = usual(setting, view, sender)
                 false = message.scaled_gradient.copy()
                 false[0] += self.units

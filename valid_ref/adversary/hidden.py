@@ -7,7 +7,7 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from valid_ref.adversary.attack import AttackError, Deviation, Setting, own_edges, together
+from valid_ref.adversary.attack import AttackError, Deviation, Setting, together
 from valid_ref.adversary.broadcasts import Said, first_said, retelling, revalued
 from valid_ref.adversary.learning import (
     clip_model,
@@ -53,7 +53,7 @@ class HiddenHashes:
                 return {}
             return {
                 (v, u): LearningMessage(stand[v], np.zeros_like(stand[v]))
-                for v, u in own_edges(view)
+                for v, u in view.own_edges
                 if v in fronts
             }
 
@@ -106,7 +106,7 @@ class HiddenTranscripts:
             models |= {w: pulls(view, v) for v, w in fronts.items()}
             return {
                 (b, u): consistent_message(setting, view, b, u, models[b])
-                for b, u in own_edges(view)
+                for b, u in view.own_edges
                 if b in models
             }
 

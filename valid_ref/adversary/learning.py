@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from valid_ref.adversary.attack import Setting, own_edges, quiet, together
+from valid_ref.adversary.attack import Setting, quiet, together
 from valid_ref.lattice import WORD_LIMIT, FloatVector, IntVector, mix
 from valid_ref.losses.loss import FloatMatrix
 from valid_ref.machine import Adversary, CausalView, Edge, Message
@@ -112,7 +112,7 @@ def lying(setting: Setting, lie: Lie, gradient: Gradient = Gradient.CONSISTENT) 
             return {}
         return {
             (sender, receiver): _message(setting, view, (sender, receiver), lie, gradient)
-            for sender, receiver in own_edges(view)
+            for sender, receiver in view.own_edges
         }
 
     return together(adversary, quiet)

@@ -5,7 +5,7 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from valid_ref.adversary.attack import Deviation, Setting, own_edges, together
+from valid_ref.adversary.attack import Deviation, Setting, together
 from valid_ref.adversary.broadcasts import Said, retelling, revalued
 from valid_ref.adversary.learning import in_learning, on_lattice, units
 from valid_ref.adversary.reports import known_keys
@@ -40,7 +40,7 @@ class LoneVictim:
         def learning(view: CausalView) -> dict[Edge, Message]:
             if not in_learning(view):
                 return {}
-            return dict.fromkeys(own_edges(view), script[view.round - 1])
+            return dict.fromkeys(view.own_edges, script[view.round - 1])
 
         def lies(said: Said, sender: int, value: object) -> dict[Tag, object]:
             return revalued(said, {(sender, u): value for u in setting.honest})

@@ -5,6 +5,7 @@ from typing import Any
 
 import attrs
 
+from valid_ref.adversary.scripted import Moment, Scripted
 from valid_ref.explore.settings import (
     agreement_as_json,
     agreement_from_json,
@@ -26,10 +27,9 @@ from valid_ref.guarantees.broadcast import (
     common_values_or_all_alarmed,
     common_values_unless_alarm,
     quiet_neighbours_agree,
-    replay,
     source_value_or_own_alarm,
 )
-from valid_ref.machine import Adversary, CausalView, Edge, Message, PhaseResult, run_machine
+from valid_ref.machine import Message, PhaseResult, run_machine
 from valid_ref.protocols.agreement import PHASE as AGREEMENT_PHASE
 from valid_ref.protocols.agreement import AgreementState
 from valid_ref.protocols.broadcast import BroadcastState, Tag
@@ -119,22 +119,15 @@ def _read(data: Any) -> Script:
     return script
 
 
-def script_adversary(script: Script) -> Adversary:
+def script_adversary(script: Script) -> Scripted:
     """The adversary that follows the script, in the phases that the script is about."""
-    spoken = {(w.phase, w.round, w.sender, w.receiver): w.says for w in script.words}
-
-    def adversary(view: CausalView) -> Mapping[Edge, Message]:
-        words: dict[Edge, Message] = {}
-        for sender in sorted(view.byzantine):
-            for receiver in view.graph.neighbours(sender):
-                says = spoken.get((view.phase, view.round, sender, receiver))
-                if view.phase == BROADCAST_PHASE:
-                    words[sender, receiver] = {} if says is None else {script.tag: says}
-                elif view.phase == AGREEMENT_PHASE:
-                    words[sender, receiver] = says is True
-        return words
-
-    return adversary
+    messages: dict[Moment, Message] = {
+        (w.phase, w.round, w.sender, w.receiver): (
+            {script.tag: w.says} if w.phase == BROADCAST_PHASE else w.says is True
+        )
+        for w in script.words
+    }
+    return Scripted(messages, otherwise={BROADCAST_PHASE: {}, AGREEMENT_PHASE: False})
 
 
 @attrs.frozen
@@ -143,9 +136,7 @@ class Replay:
 
     script: Script
     broadcast: PhaseResult[BroadcastState] | None
-    broadcast_history: tuple[Mapping[int, BroadcastState], ...]
     agreement: PhaseResult[AgreementState] | None
-    agreement_history: tuple[Mapping[int, AgreementState], ...]
     verdict: Verdict
 
 
@@ -154,8 +145,6 @@ def replay_script(script: Script) -> Replay:
     adversary, byzantine = script_adversary(script), script.byzantine
     honest = honest_agents(script.graph, byzantine)
     told = agreed = None
-    told_history: tuple[Mapping[int, BroadcastState], ...] = ()
-    agreed_history: tuple[Mapping[int, AgreementState], ...] = ()
     alarmed = {agent: agent in script.alarmed for agent in range(script.graph.agents)}
     if script.broadcast is not None:
         first = script.broadcast.machine(script.graph, script.source)
@@ -164,18 +153,25 @@ def replay_script(script: Script) -> Replay:
             for agent in range(script.graph.agents)
         }
         told = run_machine(
-            script.graph, first, private, byzantine=byzantine, adversary=adversary
-        )  # fmt: skip
-        told_history = replay(script.graph, first, private, told.rounds)
+            script.graph,
+            first,
+            private,
+            byzantine=byzantine,
+            adversary=adversary,
+            keep_states=True,
+        )
         alarmed = {agent: bool(state.alarms) for agent, state in told.states.items()}
     if script.agreement is not None:
         second = script.agreement.machine(script.graph, len(honest))
         agreed = run_machine(
-            script.graph, second, alarmed, byzantine=byzantine, adversary=adversary
-        )  # fmt: skip
-        agreed_history = replay(script.graph, second, alarmed, agreed.rounds)
-    verdict = _verdict(script, told, agreed, agreed_history)
-    return Replay(script, told, told_history, agreed, agreed_history, verdict)
+            script.graph,
+            second,
+            alarmed,
+            byzantine=byzantine,
+            adversary=adversary,
+            keep_states=True,
+        )
+    return Replay(script, told, agreed, _verdict(script, told, agreed))
 
 
 def outcome_of(script: Script, states: Mapping[int, BroadcastState]) -> BroadcastOutcome:
@@ -195,7 +191,6 @@ def _verdict(
     script: Script,
     told: PhaseResult[BroadcastState] | None,
     agreed: PhaseResult[AgreementState] | None,
-    history: tuple[Mapping[int, AgreementState], ...],
 ) -> Verdict:
     if told is not None and script.broken in BROADCAST_GUARANTEES:
         return BROADCAST_GUARANTEES[script.broken](outcome_of(script, told.states))
@@ -203,7 +198,7 @@ def _verdict(
         return common_values_or_all_alarmed(outcome_of(script, told.states), agreed.states)
     if agreed is not None and script.broken in {"S1", "S2", "S4"}:
         honest = frozenset(honest_agents(script.graph, script.byzantine))
-        kept = [{agent: states[agent] for agent in honest} for states in history]
+        kept = [{agent: states[agent] for agent in honest} for states in agreed.history]
         if script.broken == "S1":
             return alarms_stay(kept)
         if script.broken == "S2":

@@ -15,7 +15,6 @@ from valid_ref.guarantees.broadcast import (
     BroadcastOutcome,
     Verdict,
     delivered_to_all,
-    replay,
     values_of,
     written_once,
 )
@@ -111,8 +110,8 @@ def _agreement_step(settings: Settings) -> Iterator[Verdict]:
 def _quiet(settings: Settings, graph: AgentGraph) -> Verdict:
     machine = settings.agreement.machine(graph, graph.agents)
     private = dict.fromkeys(range(graph.agents), False)
-    rounds = run_machine(graph, machine, private).rounds
-    return quiet_stays_quiet(graph, frozenset(), replay(graph, machine, private, rounds))
+    result = run_machine(graph, machine, private, keep_states=True)
+    return quiet_stays_quiet(graph, frozenset(), result.history)
 
 
 def _graphs(settings: Settings) -> Iterator[AgentGraph]:

@@ -25,16 +25,16 @@ def _lines(replay: Replay) -> Iterator[str]:
         yield f"broadcast: agent {script.source} is the source, {kind}{holds}"
         for number, spoken in enumerate(replay.broadcast.rounds, 1):
             yield f"  round {number}: {_said(replay, spoken)}"
-            before, after = replay.broadcast_history[number - 1 : number + 1]
+            before, after = replay.broadcast.history[number - 1 : number + 1]
             yield from _changes(replay, before, after)
         yield "  end: " + "; ".join(
             f"{agent} holds {_held(replay, state)}{', alarmed' if state.alarms else ''}"
             for agent, state in _honest(replay, replay.broadcast.states).items()
         )
     if replay.agreement is not None:
-        yield f"agreement: {_alarmed(replay, replay.agreement_history[0])} at the start"
+        yield f"agreement: {_alarmed(replay, replay.agreement.history[0])} at the start"
         for number, spoken in enumerate(replay.agreement.rounds, 1):
-            ends = _alarmed(replay, replay.agreement_history[number])
+            ends = _alarmed(replay, replay.agreement.history[number])
             yield f"  round {number}: {_said(replay, spoken)}; then {ends}"
     yield f"so: agents {_names(replay.verdict.offenders)}: {replay.verdict.reason}"
 

@@ -1,6 +1,7 @@
 """What ValidationStateAgreement promises, and what a late Byzantine alarm can reach.
 
-A history has the states of all agents before round 1 and after every round; `replay` makes it.
+A history has the states of all agents before round 1 and after every round, as `run_machine`
+keeps them.
 """
 
 from collections.abc import Mapping, Sequence

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from valid_ref.graph import AgentGraph, assumption_1, honest_agents
-from valid_ref.machine import Machine, PrivateT, Round, StateT
 from valid_ref.protocols.agreement import AgreementState
 from valid_ref.protocols.broadcast import BroadcastState, Slot, Tag
 
@@ -74,29 +73,6 @@ class BroadcastOutcome:
 def values_of(private: Mapping[int, Mapping[Slot, object]]) -> Mapping[Tag, object]:
     """The values by tag, from the private inputs of the agents."""
     return {(source, slot): own[slot] for source, own in private.items() for slot in own}
-
-
-def replay(
-    graph: AgentGraph,
-    machine: Machine[PrivateT, StateT],
-    private: Mapping[int, PrivateT],
-    rounds: Sequence[Round],
-) -> tuple[Mapping[int, StateT], ...]:
-    """The states of all agents before round 1 and after every recorded round."""
-    states = {agent: machine.start(agent, private[agent]) for agent in range(graph.agents)}
-    history: list[Mapping[int, StateT]] = [states]
-    for number, spoken in enumerate(rounds, 1):
-        states = {
-            agent: machine.receive(state, number, _heard(graph, spoken, agent))
-            for agent, state in states.items()
-        }
-        history.append(states)
-    return tuple(history)
-
-
-def _heard(graph: AgentGraph, spoken: Round, receiver: int) -> dict[int, object]:
-    words = {sender: spoken.on_edge(sender, receiver) for sender in graph.neighbours(receiver)}
-    return {sender: message for sender, message in words.items() if message is not None}
 
 
 def delivered_to_all(outcome: BroadcastOutcome) -> Verdict:

@@ -158,9 +158,9 @@ def watch_replay(replay: Replay, label: str) -> Watched:
     rounds: tuple[Round, ...] = ()
     after: tuple[Mapping[int, object], ...] = ()
     if replay.broadcast is not None:
-        rounds, after = rounds + replay.broadcast.rounds, after + replay.broadcast_history[1:]
+        rounds, after = rounds + replay.broadcast.rounds, after + replay.broadcast.history[1:]
     if replay.agreement is not None:
-        rounds, after = rounds + replay.agreement.rounds, after + replay.agreement_history[1:]
+        rounds, after = rounds + replay.agreement.rounds, after + replay.agreement.history[1:]
     played = Played(replay.script.graph, replay.script.byzantine, rounds, after)
     return watch_played(played, label, outcomes.of_replay(replay))
 

@@ -10,11 +10,12 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
+from valid_ref.adversary.scripted import Scripted
 from valid_ref.alarms import Alarms
 from valid_ref.execution import execute
 from valid_ref.front import Run
 from valid_ref.guarantees.outcome import judge
-from valid_ref.machine import CausalView, Edge, Message
+from valid_ref.machine import Edge, Message
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.broadcast import BroadcastState
 from valid_ref.protocols.learn import PHASE as LEARN
@@ -210,14 +211,10 @@ class Game(RuleBasedStateMachine):
             self.prepared.parameters,
             self.prepared.private,
             byzantine=self.prepared.byzantine,
-            adversary=self.recorded,
+            adversary=Scripted.of(self.position.rounds),
         )
         if _alarms(again.states) != _alarms(self.position.states):
             raise GameError("the same words end differently")
-
-    def recorded(self, view: CausalView) -> Mapping[Edge, Message]:
-        """The words of the game, for `execute`."""
-        return self.position.rounds[len(view.history)].deviations
 
 
 def _moved(value: object, by: int) -> object:

@@ -84,7 +84,7 @@ def advance(position: Position, deviations: Mapping[Edge, Message]) -> Position:
     machine, number = position.machine, len(position.rounds) + 1
     phase, within = machine.place(number)
     spoken = Round(phase, within, position.said, dict(deviations))
-    heard = {agent: _inbox(position.graph, spoken, agent) for agent in position.states}
+    heard = {agent: spoken.inbox(position.graph, agent) for agent in position.states}
     before = {agent: state.inner for agent, state in position.states.items()}
     after = {
         agent: _stage(position).machine.receive(state.inner, within, heard[agent])
@@ -103,11 +103,6 @@ def advance(position: Position, deviations: Mapping[Edge, Message]) -> Position:
 def _stage(position: Position) -> Stage:
     """The phase that the coming round belongs to; all agents are in the same."""
     return position.machine.stages[position.states[0].stage]
-
-
-def _inbox(graph: AgentGraph, spoken: Round, receiver: int) -> dict[int, Message]:
-    words = {sender: spoken.on_edge(sender, receiver) for sender in graph.neighbours(receiver)}
-    return {sender: message for sender, message in words.items() if message is not None}
 
 
 def broken_laws(before: Position, after: Position) -> tuple[str, ...]:
