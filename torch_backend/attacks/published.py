@@ -20,7 +20,7 @@ from torch_backend.attacks.telling import (
     watched,
 )
 from torch_backend.options import one_of, real, truth, whole
-from valid_ref.adversary.published import alie_z
+from valid_ref.adversary.models import alie_z
 from valid_ref.graph import AgentGraph
 
 

@@ -6,14 +6,18 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from valid_ref.adversary.attack import AttackError, Deviation, Setting, quiet, together
-from valid_ref.adversary.learning import (
+from valid_ref.adversary.attack import (
+    AttackError,
+    Deviation,
     Lie,
+    Setting,
     clip_model,
     in_learning,
     lying,
     mixing_point,
     on_lattice,
+    quiet,
+    together,
     units,
     usual,
 )

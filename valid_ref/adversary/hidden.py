@@ -7,17 +7,20 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from valid_ref.adversary.attack import AttackError, Deviation, Setting, together
-from valid_ref.adversary.broadcasts import Said, first_said, retelling, revalued
-from valid_ref.adversary.learning import (
+from valid_ref.adversary.attack import (
+    AttackError,
+    Deviation,
+    Setting,
     clip_model,
     consistent_message,
     honest_neighbours,
     in_learning,
     on_lattice,
+    together,
     units,
     usual,
 )
+from valid_ref.adversary.broadcasts import Said, first_said, retelling, revalued
 from valid_ref.lattice import IntVector
 from valid_ref.machine import Adversary, CausalView, Edge, Message
 from valid_ref.protocols.learn import LearningMessage

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from valid_ref.explore.kernel import BYZANTINE, END, Rows, canonical_rows
+from valid_ref.explore.kernels import BYZANTINE, END, Rows, canonical_rows
 from valid_ref.explore.settings import Explored, Settings
 from valid_ref.graph import AgentGraph, assumption_1, honest_agents
 from valid_ref.graph_families import ATLAS_LIMIT, connected_graphs

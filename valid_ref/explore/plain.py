@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from valid_ref.explore.script import Word
-from valid_ref.explore.variants import BROADCAST_PHASE, AgreementVariant, BroadcastVariant
+from valid_ref.explore.settings import BROADCAST_PHASE, AgreementVariant, BroadcastVariant
 from valid_ref.graph import honest_agents
 from valid_ref.protocols.agreement import PHASE as AGREEMENT_PHASE
 
@@ -32,6 +31,17 @@ Heard = tuple[int | None, ...]
 """What the neighbours of an agent say in their order; None is a Byzantine one's."""
 
 Known = dict[tuple[AgentState, Heard, bool], dict[AgentState, Spoken]]
+
+
+@attrs.frozen
+class Word:
+    """What a Byzantine agent says on one edge in one round: a value, or true for "I am alarmed"."""
+
+    phase: str
+    round: int
+    sender: int
+    receiver: int
+    says: str | bool
 
 
 @attrs.frozen
@@ -119,7 +129,7 @@ def reachable(plain: PlainBroadcast) -> tuple[set[Joint], int]:
     for number in range(1, plain.rounds + 1):
         layer = {
             after for joint in layer for after in product(*plain.options(joint, number, known))
-        }  # fmt: skip
+        }
         states += len(layer)
     return layer, states
 

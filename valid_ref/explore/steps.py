@@ -6,8 +6,7 @@ from itertools import product
 from valid_ref.alarms import Alarm, Raised
 from valid_ref.explore.cases import graphs
 from valid_ref.explore.results import Tally
-from valid_ref.explore.settings import Settings
-from valid_ref.explore.variants import BROADCAST_PHASE, SLOT
+from valid_ref.explore.settings import BROADCAST_PHASE, SLOT, Settings
 from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import star
 from valid_ref.guarantees.agreement import alarms_stay, quiet_stays_quiet
@@ -79,9 +78,7 @@ def broadcast_contexts(
     for degree in range(1, settings.max_agents):
         machine = settings.broadcast.machine(star(degree + 1), SOURCE)
         for number in sorted({1, machine.rounds}):
-            for state, words in product(
-                states, product((None, *settings.values), repeat=degree)
-            ):  # fmt: skip
+            for state, words in product(states, product((None, *settings.values), repeat=degree)):
                 inbox = {v: {} if w is None else {tag: w} for v, w in enumerate(words, 1)}
                 yield machine, number, state, inbox
 

@@ -16,7 +16,7 @@ from valid_ref.oracle.header import Header, Losses
 from valid_ref.oracle.read import Recording
 from valid_ref.printable import printable
 from valid_ref.protocols.valid import ValidState
-from valid_ref.scenario.build_loss import build_problem
+from valid_ref.scenario.build import build_problem
 from valid_ref.scenario.parts import Logistic, Quadratics, RandomQuadratics, Ridge
 from valid_ref.scenario.scenario import Scenario
 

@@ -1,6 +1,6 @@
 """The outcome of a run with its evidence, condition by condition."""
 
-from valid_ref.explore.script import Replay
+from valid_ref.explore.counterexample import Replay
 from valid_ref.front import Run
 from valid_ref.guarantees.outcome import Judgement, Outcome
 from valid_ref.oracle import Verdict

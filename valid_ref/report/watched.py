@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import attrs
 
 from valid_ref.errors import ValidRefError
-from valid_ref.explore.script import Replay
+from valid_ref.explore.counterexample import Replay
 from valid_ref.front import Run
 from valid_ref.graph import AgentGraph
 from valid_ref.lattice import from_lattice

@@ -8,7 +8,19 @@ from hypothesis import strategies as st
 
 from tests.support import same_message
 from valid_ref.adversary import edits as language
-from valid_ref.adversary.actions import GARBAGE, Scene
+from valid_ref.adversary.actions import (
+    GARBAGE,
+    Entries,
+    Entry,
+    Flag,
+    Integer,
+    Integers,
+    Learning,
+    Nothing,
+    Real,
+    Scene,
+    Text,
+)
 from valid_ref.adversary.edits import (
     Add,
     Drop,
@@ -21,17 +33,6 @@ from valid_ref.adversary.edits import (
     Set,
     Swap,
     without_alarm,
-)
-from valid_ref.adversary.values import (
-    Entries,
-    Entry,
-    Flag,
-    Integer,
-    Integers,
-    Learning,
-    Nothing,
-    Real,
-    Text,
 )
 from valid_ref.alarms import Alarm
 from valid_ref.document import DocumentError, structure, unstructure

@@ -7,18 +7,20 @@ import attrs
 import numpy as np
 import pytest
 
-from valid_ref.adversary.attack import AttackError
+from valid_ref.adversary.attack import AttackError, Gradient
 from valid_ref.adversary.edits import Edits
-from valid_ref.adversary.gossip import Dissensus, Equivocation, Isolation, SpectralHeterogeneity
 from valid_ref.adversary.gradients import ConsistentGradientLie, DriftPush, InconsistentGradient
-from valid_ref.adversary.learning import Gradient
-from valid_ref.adversary.published import (
+from valid_ref.adversary.models import (
     Alie,
+    Dissensus,
+    Equivocation,
     Flipped,
     Gaussian,
     InnerProduct,
+    Isolation,
     Mimic,
     SignFlip,
+    SpectralHeterogeneity,
     alie_z,
 )
 from valid_ref.front import Run, run

@@ -10,15 +10,14 @@ from valid_ref.adversary.broadcasts import (
     RelayTamperer,
     SilentSource,
 )
-from valid_ref.adversary.early_keys import EarlyKeys
+from valid_ref.adversary.early_keys import EarlyKeys, invisible_difference
 from valid_ref.adversary.edits import Edits
-from valid_ref.adversary.invisible import invisible_difference
-from valid_ref.adversary.lone_victim import LoneVictim
 from valid_ref.adversary.reports import (
     BalancedReport,
     EstimateLiar,
     FalseReport,
     HashLiar,
+    LoneVictim,
     Which,
 )
 from valid_ref.front import Run, run

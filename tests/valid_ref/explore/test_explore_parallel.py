@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from valid_ref.explore import Explored, ExploreError, Settings, counts_of, explore
-from valid_ref.explore.parallel import read_state, run_chunks
+from valid_ref.explore.run import read_state, run_chunks
 
 SETTINGS = Settings(max_agents=5, properties=("V2", "V4", "V5"))
 

@@ -24,7 +24,7 @@ from valid_ref.explore import (
     smallest_counterexample,
     tell,
 )
-from valid_ref.explore.variants import BROADCAST_PHASE
+from valid_ref.explore.settings import BROADCAST_PHASE
 from valid_ref.graph_families import complete, star
 from valid_ref.protocols.agreement import PHASE, ValidationStateAgreement
 from valid_ref.protocols.broadcast import ValidatedBroadcast

@@ -6,12 +6,12 @@ import attrs
 import numpy as np
 import pytest
 
-from valid_ref.adversary.benign import AttackError, Benign
+from valid_ref.adversary.data import AttackError, Benign
 from valid_ref.errors import ValidRefError
 from valid_ref.guarantees.bounds import BoundsError
 from valid_ref.losses import LogisticRegression, Noise, Quadratic, RidgeLeastSquares
 from valid_ref.scenario import Scenario, parts, prepare
-from valid_ref.scenario.calibrate import honest_statistics
+from valid_ref.scenario.weightings import honest_statistics
 
 ONE = parts.QuadraticAgent(((2.0,),), (1.0,))
 SMALL = {

@@ -19,7 +19,7 @@ from valid_ref.scenario import Scenario, parts, prepare, scenario_from_json, sce
 from valid_ref.scenario.build import build_graph
 from valid_ref.testing import strategies
 from valid_ref.testing.coverage import reached
-from valid_ref.testing.graphs import Assumption
+from valid_ref.testing.problems import Assumption
 
 QUICK = settings(max_examples=400, database=None, derandomize=True, deadline=None)
 """For `find`: the same search every time."""
