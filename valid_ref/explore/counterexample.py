@@ -11,6 +11,7 @@ import attrs
 
 from valid_ref.adversary.scripted import Moment, Scripted
 from valid_ref.alarms import Alarm, Alarms, Raised
+from valid_ref.document import DocumentError, structure, unstructure
 from valid_ref.explore.plain import Joint, PlainBroadcast, Word, cheapest_lies, cheapest_words
 from valid_ref.explore.results import Exploration
 from valid_ref.explore.settings import (
@@ -20,10 +21,6 @@ from valid_ref.explore.settings import (
     BroadcastVariant,
     ExploreError,
     Settings,
-    agreement_as_json,
-    agreement_from_json,
-    broadcast_as_json,
-    broadcast_from_json,
 )
 from valid_ref.graph import AgentGraph, honest_agents
 from valid_ref.guarantees.agreement import alarm_reaches_all, alarms_stay, lies_spread_as_balls
@@ -45,6 +42,9 @@ if TYPE_CHECKING:
 
 
 FORMAT = "valid-ref adversary script 1"
+
+WORD = ("phase", "round", "from", "to", "says")
+"""The fields of a word in a document, in the order of its class."""
 
 
 @attrs.frozen
@@ -77,45 +77,49 @@ class Script:
             "breaks": self.broken,
             "graph": self.graph.as_json(),
             "byzantine": sorted(self.byzantine),
-            "broadcast": self.broadcast and broadcast_as_json(self.broadcast),
-            "agreement": self.agreement and agreement_as_json(self.agreement),
+            "broadcast": unstructure(self.broadcast),
+            "agreement": unstructure(self.agreement),
             "source": self.source,
             "value": self.value,
             "alarmed": sorted(self.alarmed),
-            "script": [
-                {"phase": w.phase, "round": w.round, "from": w.sender, "to": w.receiver,
-                 "says": w.says} for w in self.words
-            ],
-        }  # fmt: skip
+            "script": [dict(zip(WORD, attrs.astuple(word), strict=True)) for word in self.words],
+        }
 
     @classmethod
-    def from_json(cls, data: object) -> "Script":
+    def from_json(cls, data: Any) -> "Script":
         """The script that `as_json` wrote; anything else is refused."""
+
+        def read(name: str, kind: Any) -> Any:
+            return structure(kind, data[name], f"$.{name}")
+
+        def read_or_null(name: str, kind: Any) -> Any:
+            return None if data[name] is None else read(name, kind)
+
         try:
-            return _read(data)
-        except (KeyError, TypeError, ValueError) as error:
+            script = cls(
+                read("breaks", str),
+                AgentGraph.from_json(data["graph"]),
+                frozenset(read("byzantine", tuple[int, ...])),
+                tuple(_word(word, f"$.script[{i}]") for i, word in enumerate(data["script"])),
+                broadcast=read_or_null("broadcast", BroadcastVariant),
+                agreement=read_or_null("agreement", AgreementVariant),
+                source=read("source", int),
+                value=read("value", str),
+                alarmed=frozenset(read("alarmed", tuple[int, ...])),
+            )
+        except (DocumentError, KeyError, TypeError) as error:
             raise ExploreError(f"not an adversary script: {error!r}", clause="AD-4") from None
+        if script.as_json() != data:
+            raise ExploreError("not an adversary script: $: unknown fields", clause="AD-4")
+        return script
 
 
-def _read(data: Any) -> Script:
-    words = tuple(
-        Word(str(w["phase"]), int(w["round"]), int(w["from"]), int(w["to"]), w["says"])
-        for w in data["script"]
-    )
-    script = Script(
-        str(data["breaks"]),
-        AgentGraph.from_json(data["graph"]),
-        frozenset(map(int, data["byzantine"])),
-        words,
-        broadcast_from_json(data["broadcast"]) if data["broadcast"] else None,
-        agreement_from_json(data["agreement"]) if data["agreement"] else None,
-        int(data["source"]),
-        str(data["value"]),
-        frozenset(map(int, data["alarmed"])),
-    )
-    if script.as_json() != data:
-        raise ValueError("fields that do not belong there")
-    return script
+def _word(data: Any, path: str) -> Word:
+    """A word from its JSON; it says a text or a truth value."""
+    *place, says = (data[name] for name in WORD)
+    phase, number, sender, receiver = structure(tuple[str, int, int, int], place, path)
+    says = structure(str if isinstance(says, str) else bool, says, f"{path}.says")
+    return Word(phase, number, sender, receiver, says)
 
 
 def script_adversary(script: Script) -> Scripted:

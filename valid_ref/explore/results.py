@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from valid_ref.document import read_json, unstructure
 from valid_ref.explore.settings import ExploreError, Settings
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Exploration:
                 name: {
                     "instances": sum(tally.instances for tally in kinds.values()),
                     "violations": self.violations(name),
-                    "kinds": {kind: attrs.asdict(tally) for kind, tally in kinds.items()},
+                    "kinds": {kind: unstructure(tally) for kind, tally in kinds.items()},
                 }
                 for name, kinds in self.tallies.items()
             },
@@ -95,7 +96,7 @@ class Entry:
 
 def read_manifest(path: Path) -> tuple[Entry, ...]:
     """All entries, in their order."""
-    data = json.loads(path.read_text(encoding="utf-8"))
+    data = read_json(path.read_text(encoding="utf-8"))
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ExploreError(f"{path} is not a manifest of explorations")
     return tuple(

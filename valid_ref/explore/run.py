@@ -11,13 +11,14 @@ import signal
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 import attrs
 import numpy as np
 
+from valid_ref.document import DocumentError, read_json, structure
 from valid_ref.explore.cases import (
     Agents,
     Case,
@@ -49,8 +50,8 @@ from valid_ref.explore.steps import (
 from valid_ref.guarantees.agreement import reachable_splits
 
 ChunkT = TypeVar("ChunkT")
-Numbers = list[list[int]]
-"""The result of a chunk: a list of integers for each of its items."""
+Numbers = Sequence[Sequence[int]]
+"""The result of a chunk: integers for each of its items."""
 
 FORMAT = "valid-ref explore 1"
 
@@ -303,26 +304,33 @@ def read_state(state_file: Path, expected: Mapping[str, object]) -> dict[int, Nu
     """The chunks that a state file has; refused if it is about something else."""
     if not state_file.exists() or not state_file.stat().st_size:
         return {}
-    lines = state_file.read_text(encoding="utf-8").splitlines(keepends=True)
-    documents = [_document(line) for line in lines]
-    if documents[0] != expected:
+    first, *others = state_file.read_text(encoding="utf-8").splitlines(keepends=True)
+    header = _read_line(first)
+    if header != expected:
         raise ExploreError(
-            f"{state_file} is the state of another exploration: {documents[0]}, not {expected}"
+            f"{state_file} is the state of another exploration: {header}, not {expected}"
         )
-    return {
-        int(line["chunk"]): line["results"]
-        for line in documents[1:]
-        if line is not None and set(line) == {"chunk", "results"}
-    }
+    chunks: list[_DoneChunk] = []
+    for line in others:
+        with suppress(DocumentError):
+            chunks.append(structure(_DoneChunk, _read_line(line)))
+    return {chunk.chunk: chunk.results for chunk in chunks}
 
 
-def _document(line: str) -> dict[str, Any] | None:
+@attrs.frozen
+class _DoneChunk:
+    """A line of a state file after the first."""
+
+    chunk: int
+    results: tuple[tuple[int, ...], ...]
+
+
+def _read_line(line: str) -> Any:
     """One line of a state file; None for one that was cut off."""
     try:
-        value = json.loads(line) if line.endswith("\n") else None
-    except ValueError:
+        return read_json(line) if line.endswith("\n") else None
+    except DocumentError:
         return None
-    return value if isinstance(value, dict) else None
 
 
 @contextmanager

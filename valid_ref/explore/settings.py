@@ -4,12 +4,13 @@ A protocol goes as in a reading, with the repairs of P01 and P05 split into thei
 """
 
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 import attrs
 
 from valid_ref.alarms import Alarm
+from valid_ref.document import DocumentError, structure, unstructure
 from valid_ref.errors import ValidRefError
 from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import ATLAS_LIMIT
@@ -161,6 +162,8 @@ def is_text(_tag: Tag, value: object) -> bool:
 
 
 MAX_VALUES = 3
+NULL = "null"
+"""How an alphabet and a story write that an agent holds or says nothing."""
 NEED_ASSUMPTION_1 = ("V2", "VS1", "S2")
 
 
@@ -217,7 +220,7 @@ class Settings:
                 f"and be in 2..{ATLAS_LIMIT}",
                 clause="MO-2",
             )
-        distinct = len(set(self.values)) == len(self.values) and "null" not in self.values
+        distinct = len(set(self.values)) == len(self.values) and NULL not in self.values
         if not 1 <= len(self.values) <= MAX_VALUES or not distinct:
             raise ExploreError(
                 f"values {list(self.values)}: one to {MAX_VALUES} different ones beside null",
@@ -250,96 +253,67 @@ class Settings:
 
     def as_json(self) -> dict[str, object]:
         """The settings as plain JSON data, without what does not matter for the protocol."""
-        data: dict[str, object] = {
-            "protocol": self.explored.slug,
-            "min_agents": self.min_agents,
-            "max_agents": self.max_agents,
-            "properties": list(self.properties),
-            "all_sets": self.all_sets,
-            "symmetry": self.symmetry,
-        }
-        if self.explored is not Explored.AGREEMENT:
-            data["broadcast"] = broadcast_as_json(self.broadcast)
-            data["alphabet"] = ["null", *self.values]
-        if self.explored is not Explored.BROADCAST:
-            data["agreement"] = agreement_as_json(self.agreement)
-        return data
+        document: dict[str, object] = unstructure(
+            _SettingsDocument(
+                protocol=self.explored.slug,
+                min_agents=self.min_agents,
+                max_agents=self.max_agents,
+                properties=self.properties,
+                all_sets=self.all_sets,
+                symmetry=self.symmetry,
+                broadcast=self.broadcast,
+                alphabet=(NULL, *self.values),
+                agreement=self.agreement,
+            )
+        )
+        unused = {Explored.BROADCAST: ("agreement",), Explored.AGREEMENT: ("broadcast", "alphabet")}
+        for name in unused.get(self.explored, ()):
+            del document[name]
+        return document
 
     @classmethod
     def from_json(cls, data: Mapping[str, object]) -> "Settings":
         """The settings that `as_json` wrote."""
         try:
-            settings = cls(
-                Explored.named(str(data["protocol"])),
-                int(str(data["min_agents"])),
-                int(str(data["max_agents"])),
-                broadcast_from_json(data["broadcast"]) if "broadcast" in data else _REPAIRED,
-                agreement_from_json(data["agreement"]) if "agreement" in data else _PERSISTENT,
-                parse_alphabet(data.get("alphabet", ["null", "a", "b"])),
-                tuple(_texts(data["properties"])),
-                bool(data["all_sets"]),
-                bool(data["symmetry"]),
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise ExploreError(f"not the settings of an exploration: {error}") from None
-        if settings.as_json() != dict(data):
+            found: _SettingsDocument = structure(_SettingsDocument, data)
+        except DocumentError as error:
+            raise ExploreError(f"not the settings of an exploration: {error.message}") from None
+        settings = cls(
+            explored=Explored.named(found.protocol),
+            min_agents=found.min_agents,
+            max_agents=found.max_agents,
+            broadcast=found.broadcast,
+            agreement=found.agreement,
+            values=parse_alphabet(found.alphabet),
+            properties=found.properties,
+            all_sets=found.all_sets,
+            symmetry=found.symmetry,
+        )
+        if settings.as_json() != data:
             raise ExploreError(f"not the settings of an exploration: {dict(data)}")
         return settings
 
 
-_REPAIRED, _PERSISTENT = BroadcastVariant(), AgreementVariant()
+@attrs.frozen
+class _SettingsDocument:
+    """The JSON form of settings."""
+
+    protocol: str
+    min_agents: int
+    max_agents: int
+    properties: tuple[str, ...]
+    all_sets: bool
+    symmetry: bool
+    broadcast: BroadcastVariant = BroadcastVariant()
+    alphabet: tuple[str, ...] = (NULL, "a", "b")
+    agreement: AgreementVariant = AgreementVariant()
 
 
-def parse_alphabet(words: object) -> tuple[str, ...]:
+def parse_alphabet(words: Sequence[str]) -> tuple[str, ...]:
     """The values of an alphabet, whose first word must be null."""
-    listed = _texts(words)
-    if listed[:1] != ["null"]:
+    if not words or words[0] != NULL:
         raise ExploreError(
-            f"alphabet {listed}: begins with null, which every adversary can say", clause="VB-4"
+            f"alphabet {list(words)}: begins with null, which every adversary can say",
+            clause="VB-4",
         )
-    return tuple(listed[1:])
-
-
-def broadcast_as_json(variant: BroadcastVariant) -> dict[str, object]:
-    """A broadcast variant as plain JSON data."""
-    return attrs.asdict(variant, value_serializer=lambda _i, _f, v: _plain(v))
-
-
-def broadcast_from_json(data: object) -> BroadcastVariant:
-    """The broadcast variant that `broadcast_as_json` wrote."""
-    fields = _fields(data, ("flood", "compare", "null_alarm", "resend"))
-    flood, *switches = fields
-    return BroadcastVariant(Flood(flood), *(_switch(value) for value in switches))
-
-
-def agreement_as_json(variant: AgreementVariant) -> dict[str, object]:
-    """An agreement variant as plain JSON data."""
-    return attrs.asdict(variant, value_serializer=lambda _i, _f, v: _plain(v))
-
-
-def agreement_from_json(data: object) -> AgreementVariant:
-    """The agreement variant that `agreement_as_json` wrote."""
-    rounds, persist = _fields(data, ("rounds", "persist"))
-    return AgreementVariant(Rounds(rounds), _switch(persist))
-
-
-def _plain(value: object) -> object:
-    return value.value if isinstance(value, enum.Enum) else value
-
-
-def _fields(data: object, names: tuple[str, ...]) -> tuple[object, ...]:
-    if not isinstance(data, Mapping) or set(data) != set(names):
-        raise ExploreError(f"expected the fields {', '.join(names)} and no other, not {data!r}")
-    return tuple(data[name] for name in names)
-
-
-def _switch(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise ExploreError(f"a switch is true or false, not {value!r}")
-    return value
-
-
-def _texts(value: object) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise ExploreError(f"expected a list of texts, not {value!r}")
-    return value
+    return tuple(words[1:])
