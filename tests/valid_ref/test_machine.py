@@ -100,9 +100,12 @@ def test_deviations_reach_one_edge_only_and_silence_is_missing() -> None:
         return {(1, 0): 100, (1, 2): None} if view.round == 1 else {}
 
     result = run_machine(
-        graph, Echo(graph, rounds=1), {0: 1, 1: 2, 2: 3},
-        byzantine=frozenset({1}), adversary=adversary,
-    )  # fmt: skip
+        graph,
+        Echo(graph, rounds=1),
+        {0: 1, 1: 2, 2: 3},
+        byzantine=frozenset({1}),
+        adversary=adversary,
+    )
     assert [result.states[v] for v in range(3)] == [(0, 101, 0), (1, 6, 0), (2, 3, 1)]
     assert result.rounds[0].on_edge(1, 0) == 100
     assert result.rounds[0].on_edge(1, 2) is None
@@ -145,9 +148,12 @@ def test_words_on_an_edge_that_is_not_its_own_are_refused(edge: tuple[int, int])
     graph = path(3)
     with pytest.raises(NetworkError, match=r"which does not leave a Byzantine agent.*AD-4"):
         run_machine(
-            graph, Echo(graph), {0: 1, 1: 2, 2: 3},
-            byzantine=frozenset({2}), adversary=lambda _view: {edge: 1},
-        )  # fmt: skip
+            graph,
+            Echo(graph),
+            {0: 1, 1: 2, 2: 3},
+            byzantine=frozenset({2}),
+            adversary=lambda _view: {edge: 1},
+        )
 
 
 @pytest.mark.checks("AD-1")

@@ -161,7 +161,7 @@ def units(setting: Setting, value: float) -> float:
     return max(-float(WORD_LIMIT), min(float(WORD_LIMIT), scaled))
 
 
-def usual(setting: Setting, view: CausalView, agent: int) -> LearningMessage:
+def honest_message(setting: Setting, view: CausalView, agent: int) -> LearningMessage:
     """What honest code says in this round; zeros where it has fallen silent."""
     message = view.said[agent]
     if isinstance(message, LearningMessage):
@@ -172,7 +172,7 @@ def usual(setting: Setting, view: CausalView, agent: int) -> LearningMessage:
 
 def models(setting: Setting, view: CausalView, agents: Sequence[int]) -> FloatMatrix:
     """This round's models of these agents, one per row, in lattice units."""
-    rows = [usual(setting, view, agent).model for agent in agents]
+    rows = [honest_message(setting, view, agent).model for agent in agents]
     d = setting.parameters.lattice.dimension
     return np.array(rows, dtype=np.float64).reshape(len(rows), d)
 
@@ -187,7 +187,7 @@ def byzantine_neighbours(setting: Setting, agent: int) -> tuple[int, ...]:
     return tuple(u for u in setting.graph.neighbours(agent) if u in setting.byzantine)
 
 
-def watched(setting: Setting, receiver: int, *, per_edge: bool) -> tuple[int, ...]:
+def observed_agents(setting: Setting, receiver: int, *, per_edge: bool) -> tuple[int, ...]:
     """The honest agents whose models a statistic is about: all, or those near the receiver."""
     near = sorted({receiver, *setting.graph.neighbours(receiver)} - setting.byzantine)
     return tuple(near) if per_edge and near else setting.honest
@@ -213,4 +213,4 @@ def _message(
     model = clip_model(setting, lie(view, *edge))
     if gradient is Gradient.CONSISTENT:
         return consistent_message(setting, view, *edge, model)
-    return LearningMessage(model, usual(setting, view, edge[0]).scaled_gradient)
+    return LearningMessage(model, honest_message(setting, view, edge[0]).scaled_gradient)

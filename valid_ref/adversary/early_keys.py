@@ -13,10 +13,10 @@ from valid_ref.adversary.attack import (
     AttackError,
     Deviation,
     Setting,
+    honest_message,
     in_learning,
     quiet,
     together,
-    usual,
 )
 from valid_ref.adversary.reports import known_keys
 from valid_ref.machine import CausalView, Edge, Message
@@ -69,7 +69,7 @@ class EarlyKeys:
             added = self.scale * np.array(v[begin : begin + d], dtype=np.int64)
             words: dict[Edge, Message] = {}
             for sender, receiver in view.own_edges:
-                said = usual(setting, view, sender)
+                said = honest_message(setting, view, sender)
                 words[sender, receiver] = LearningMessage(said.model, said.scaled_gradient + added)
             return words
 

@@ -12,6 +12,7 @@ from valid_ref.adversary.attack import (
     Lie,
     Setting,
     clip_model,
+    honest_message,
     in_learning,
     lying,
     mixing_point,
@@ -19,7 +20,6 @@ from valid_ref.adversary.attack import (
     quiet,
     together,
     units,
-    usual,
 )
 from valid_ref.lattice import FloatVector, IntVector, shift_half_even, squared_norm
 from valid_ref.machine import CausalView, Edge, Message
@@ -46,7 +46,7 @@ class InconsistentGradient:
                 return {}
             words: dict[Edge, Message] = {}
             for sender, receiver in view.own_edges:
-                message = usual(setting, view, sender)
+                message = honest_message(setting, view, sender)
                 false = message.scaled_gradient.copy()
                 false[0] += self.units
                 words[sender, receiver] = LearningMessage(message.model, false)

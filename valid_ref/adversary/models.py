@@ -14,13 +14,13 @@ from valid_ref.adversary.attack import (
     Gradient,
     Setting,
     byzantine_neighbours,
+    honest_message,
     honest_neighbours,
     lying,
     models,
+    observed_agents,
     on_lattice,
     units,
-    usual,
-    watched,
 )
 from valid_ref.graph import AgentGraph
 from valid_ref.lattice import FloatVector, IntVector
@@ -55,7 +55,7 @@ class Gaussian:
             stream = receiver if self.per_edge else setting.graph.agents
             generator = np.random.default_rng([setting.seed, sender, view.round, NOISE, stream])
             noise = generator.standard_normal(setting.parameters.lattice.dimension)
-            own = usual(setting, view, sender).model
+            own = honest_message(setting, view, sender).model
             return own + on_lattice(setting, units(setting, self.sigma) * noise)
 
         return Deviation(lying(setting, lie, self.gradient))
@@ -90,8 +90,8 @@ class SignFlip:
 
         def lie(view: CausalView, sender: int, receiver: int) -> IntVector:
             if self.of is Flipped.OWN:
-                return -usual(setting, view, sender).model
-            near = watched(setting, receiver, per_edge=self.per_edge)
+                return -honest_message(setting, view, sender).model
+            near = observed_agents(setting, receiver, per_edge=self.per_edge)
             return on_lattice(setting, -models(setting, view, near).mean(axis=0))
 
         return Deviation(lying(setting, lie, self.gradient))
@@ -121,7 +121,7 @@ class Alie:
         z = alie_z(setting.graph.agents, len(setting.byzantine)) if self.z is None else self.z
 
         def lie(view: CausalView, _sender: int, receiver: int) -> IntVector:
-            near = models(setting, view, watched(setting, receiver, per_edge=self.per_edge))
+            near = models(setting, view, observed_agents(setting, receiver, per_edge=self.per_edge))
             return on_lattice(setting, near.mean(axis=0) - z * near.std(axis=0))
 
         return Deviation(lying(setting, lie, self.gradient))
@@ -157,7 +157,7 @@ class InnerProduct:
         """The adversary."""
 
         def lie(view: CausalView, _sender: int, receiver: int) -> IntVector:
-            near = watched(setting, receiver, per_edge=self.per_edge)
+            near = observed_agents(setting, receiver, per_edge=self.per_edge)
             return on_lattice(setting, -self.epsilon * models(setting, view, near).mean(axis=0))
 
         return Deviation(lying(setting, lie, self.gradient))
@@ -182,7 +182,7 @@ class Mimic:
         victim = require_honest(setting, self.victim)
 
         def lie(view: CausalView, _sender: int, _receiver: int) -> IntVector:
-            return usual(setting, view, victim).model
+            return honest_message(setting, view, victim).model
 
         return Deviation(lying(setting, lie, self.gradient))
 
@@ -259,9 +259,9 @@ class Isolation:
         def lie(view: CausalView, sender: int, receiver: int) -> IntVector:
             i = _aim(setting, self.victim, receiver)
             gang = byzantine_neighbours(setting, i) or (sender,)
-            total = setting.graph.degree(i) * usual(setting, view, i).model
+            total = setting.graph.degree(i) * honest_message(setting, view, i).model
             for u in honest_neighbours(setting, i):
-                total = total - usual(setting, view, u).model
+                total = total - honest_message(setting, view, u).model
             share, rest = np.divmod(total, len(gang))
             rank = gang.index(sender) if sender in gang else len(gang)
             lowest: IntVector = share + (rest > rank)
@@ -344,7 +344,7 @@ class Equivocation:
 
         def lie(view: CausalView, sender: int, receiver: int) -> IntVector:
             rank = setting.graph.neighbours(sender).index(receiver)
-            own = usual(setting, view, sender).model
+            own = honest_message(setting, view, sender).model
             step = np.full(len(own), size if rank % 2 == 0 else -size)
             return own + on_lattice(setting, step)
 

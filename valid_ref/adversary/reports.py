@@ -17,7 +17,7 @@ from valid_ref.adversary.attack import (
     together,
     units,
 )
-from valid_ref.adversary.broadcasts import Said, retelling, revalued
+from valid_ref.adversary.broadcasts import Said, rewriting, with_values
 from valid_ref.adversary.gradients import InconsistentGradient
 from valid_ref.hashing import hash_vector
 from valid_ref.machine import CausalView, Edge, Message
@@ -49,7 +49,7 @@ def known_keys(view: CausalView, agent: int) -> tuple[int, ...]:
     return state.memory.keys if isinstance(state, ValidState) else ()
 
 
-def bumped(report: object, added: Mapping[int, int], prime: int) -> object:
+def with_added(report: object, added: Mapping[int, int], prime: int) -> object:
     """A report with something added to some entries, modulo p."""
     if not isinstance(report, tuple):
         return report
@@ -85,17 +85,17 @@ class HashLiar:
         added = {4 * owner + self.which.index: 1 for owner in owners}
         prime = setting.parameters.field.prime
 
-        def retold(_view: CausalView, edge: Edge, said: Said) -> Message:
-            return revalued(
+        def rewrite(_view: CausalView, edge: Edge, said: Said) -> Message:
+            return with_values(
                 said,
                 {
-                    tag: bumped(value, added, prime)
+                    tag: with_added(value, added, prime)
                     for tag, value in said.items()
                     if tag[0] == edge[0] and self.about in {None, tag[1]}
                 },
             )
 
-        return Deviation(retelling(COMMITMENTS if self.before_keys else HASHES, retold))
+        return Deviation(rewriting(COMMITMENTS if self.before_keys else HASHES, rewrite))
 
 
 @attrs.frozen
@@ -125,10 +125,10 @@ class FalseReport:
             return tag[0] == edge[0] and self.about in {None, tag[1]}
 
         def hashes(_view: CausalView, edge: Edge, said: Said) -> Message:
-            return revalued(
+            return with_values(
                 said,
                 {
-                    tag: bumped(value, added, prime)
+                    tag: with_added(value, added, prime)
                     for tag, value in said.items()
                     if about(edge, tag)
                 },
@@ -136,7 +136,7 @@ class FalseReport:
 
         def estimates(_view: CausalView, edge: Edge, said: Said) -> Message:
             more = self.units // lattice.schedule.A(1) or 1
-            return revalued(
+            return with_values(
                 said,
                 {
                     tag: (value[0] + more, *value[1:])
@@ -145,7 +145,7 @@ class FalseReport:
                 },
             )
 
-        return Deviation(together(retelling(HASHES, hashes), retelling(ESTIMATES, estimates)))
+        return Deviation(together(rewriting(HASHES, hashes), rewriting(ESTIMATES, estimates)))
 
 
 @attrs.frozen
@@ -167,8 +167,8 @@ class EstimateLiar:
         """The adversary."""
         place = setting.parameters.lattice.dimension if self.norm else 0
 
-        def retold(_view: CausalView, edge: Edge, said: Said) -> Message:
-            return revalued(
+        def rewrite(_view: CausalView, edge: Edge, said: Said) -> Message:
+            return with_values(
                 said,
                 {
                     tag: tuple(e + self.units * (i == place) for i, e in enumerate(value))
@@ -179,7 +179,7 @@ class EstimateLiar:
                 },
             )
 
-        return Deviation(retelling(ESTIMATES, retold))
+        return Deviation(rewriting(ESTIMATES, rewrite))
 
 
 @attrs.frozen
@@ -204,18 +204,18 @@ class BalancedReport:
         if parameters.checked_keys is not CheckedKeys.OWN:
             raise AttackError("balanced reports need keys_checked = own", clause="LV-10")
 
-        def retold(view: CausalView, edge: Edge, said: Said) -> Message:
+        def rewrite(view: CausalView, edge: Edge, said: Said) -> Message:
             keys = known_keys(view, edge[0])
             lies: dict[Tag, object] = {}
             for w, u in scapegoats[edge[0]].items():
                 tag: Tag = (edge[0], u)
                 by = hash_vector(parameters.field, keys[w], residual)
                 before = lies.get(tag, said.get(tag))
-                lies[tag] = bumped(before, {4 * w + 2: by}, parameters.field.prime)
-            return revalued(said, lies)
+                lies[tag] = with_added(before, {4 * w + 2: by}, parameters.field.prime)
+            return with_values(said, lies)
 
         broken = InconsistentGradient(units=1, round=1).build(setting).adversary
-        return Deviation(together(broken, retelling(HASHES, retold)))
+        return Deviation(together(broken, rewriting(HASHES, rewrite)))
 
 
 def _scapegoats(setting: Setting, b: int) -> dict[int, int]:
@@ -263,7 +263,7 @@ class LoneVictim:
             return dict.fromkeys(view.own_edges, script[view.round - 1])
 
         def lies(said: Said, sender: int, value: object) -> dict[Tag, object]:
-            return revalued(said, {(sender, u): value for u in setting.honest})
+            return with_values(said, {(sender, u): value for u in setting.honest})
 
         def hashes(view: CausalView, edge: Edge, said: Said) -> Message:
             report = transcript_report(parameters, known_keys(view, edge[0]), script)
@@ -273,7 +273,7 @@ class LoneVictim:
             return lies(said, edge[0], estimate(parameters, script))
 
         return Deviation(
-            together(learning, retelling(HASHES, hashes), retelling(ESTIMATES, estimates))
+            together(learning, rewriting(HASHES, hashes), rewriting(ESTIMATES, estimates))
         )
 
     def script(self, setting: Setting) -> tuple[LearningMessage, ...]:

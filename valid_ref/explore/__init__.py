@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from valid_ref.explore.counterexample import (
-        Replay,
+        PlayedScript,
         Script,
         replay_script,
         script_adversary,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "counterexample": (
-        "Replay",
+        "PlayedScript",
         "Script",
         "replay_script",
         "script_adversary",
@@ -61,7 +61,7 @@ __all__ = [
     "ExploreError",
     "Explored",
     "Flood",
-    "Replay",
+    "PlayedScript",
     "Rounds",
     "Script",
     "Settings",

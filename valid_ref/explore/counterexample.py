@@ -26,7 +26,7 @@ from valid_ref.graph import AgentGraph, honest_agents
 from valid_ref.guarantees.agreement import alarm_reaches_all, alarms_stay, lies_spread_as_balls
 from valid_ref.guarantees.broadcast import (
     BroadcastOutcome,
-    Verdict,
+    GuaranteeVerdict,
     common_values_or_all_alarmed,
     common_values_unless_alarm,
     quiet_neighbours_agree,
@@ -38,7 +38,7 @@ from valid_ref.protocols.agreement import AgreementState
 from valid_ref.protocols.broadcast import BroadcastState, Tag
 
 if TYPE_CHECKING:
-    from valid_ref.explore.cases import Case
+    from valid_ref.explore.cases import ExploredCase
 
 
 FORMAT = "valid-ref adversary script 1"
@@ -134,16 +134,16 @@ def script_adversary(script: Script) -> Scripted:
 
 
 @attrs.frozen
-class Replay:
+class PlayedScript:
     """A script as the real machines played it, with every state, and the guarantee's verdict."""
 
     script: Script
     broadcast: PhaseResult[BroadcastState] | None
     agreement: PhaseResult[AgreementState] | None
-    verdict: Verdict
+    verdict: GuaranteeVerdict
 
 
-def replay_script(script: Script) -> Replay:
+def replay_script(script: Script) -> PlayedScript:
     """Play the script through the machines of the protocol and judge it by the guarantee."""
     adversary, byzantine = script_adversary(script), script.byzantine
     honest = honest_agents(script.graph, byzantine)
@@ -174,7 +174,7 @@ def replay_script(script: Script) -> Replay:
             adversary=adversary,
             keep_states=True,
         )
-    return Replay(script, told, agreed, _verdict(script, told, agreed))
+    return PlayedScript(script, told, agreed, _verdict(script, told, agreed))
 
 
 def outcome_of(script: Script, states: Mapping[int, BroadcastState]) -> BroadcastOutcome:
@@ -194,7 +194,7 @@ def _verdict(
     script: Script,
     told: PhaseResult[BroadcastState] | None,
     agreed: PhaseResult[AgreementState] | None,
-) -> Verdict:
+) -> GuaranteeVerdict:
     if told is not None and script.broken in BROADCAST_GUARANTEES:
         return BROADCAST_GUARANTEES[script.broken](outcome_of(script, told.states))
     if told is not None and agreed is not None and script.broken == "VS1":
@@ -231,7 +231,7 @@ def smallest_counterexample(exploration: Exploration, name: str) -> Script | Non
     return min(scripts, key=lambda s: (len(s.words), s.graph.edge_count), default=None)
 
 
-def _scripts(settings: Settings, case: "Case", name: str) -> Iterator[Script]:
+def _scripts(settings: Settings, case: "ExploredCase", name: str) -> Iterator[Script]:
     """Scripts of one case that break the property, the fewest words first."""
     if name in BROADCAST_GUARANTEES:
         candidates = _broadcast_scripts(settings, case, name)
@@ -244,7 +244,7 @@ def _scripts(settings: Settings, case: "Case", name: str) -> Iterator[Script]:
             yield script
 
 
-def _broadcast_scripts(settings: Settings, case: "Case", name: str) -> Iterator[Script]:
+def _broadcast_scripts(settings: Settings, case: "ExploredCase", name: str) -> Iterator[Script]:
     """The final states that violate the property, each by its cheapest script."""
     plain = PlainBroadcast(case, settings.broadcast, len(settings.values))
     for joint, step in cheapest_words(plain, settings.values).items():
@@ -254,7 +254,7 @@ def _broadcast_scripts(settings: Settings, case: "Case", name: str) -> Iterator[
             yield script
 
 
-def _joint_scripts(settings: Settings, case: "Case", name: str) -> Iterator[Script]:
+def _joint_scripts(settings: Settings, case: "ExploredCase", name: str) -> Iterator[Script]:
     """Every end of the broadcast, followed by every end of the agreement that is not unanimous."""
     plain = PlainBroadcast(case, settings.broadcast, len(settings.values))
     for joint, step in cheapest_words(plain, settings.values).items():
@@ -271,7 +271,7 @@ def _joint_scripts(settings: Settings, case: "Case", name: str) -> Iterator[Scri
                 )
 
 
-def _agreement_scripts(settings: Settings, case: "Case", name: str) -> Iterator[Script]:
+def _agreement_scripts(settings: Settings, case: "ExploredCase", name: str) -> Iterator[Script]:
     """Every start and every end of the agreement; small starts first."""
     sizes = range(1) if name == "S4" else range(1, len(case.honest) + 1)
     for alarmed in (frozenset(some) for k in sizes for some in combinations(case.honest, k)):
@@ -280,7 +280,7 @@ def _agreement_scripts(settings: Settings, case: "Case", name: str) -> Iterator[
             yield attrs.evolve(script, alarmed=alarmed)
 
 
-def _script(settings: Settings, case: "Case", name: str, **fields: Any) -> Script:
+def _script(settings: Settings, case: "ExploredCase", name: str, **fields: Any) -> Script:
     script = Script(
         name, case.graph, case.byzantine, (), source=case.named_source, value=settings.values[0]
     )
@@ -299,12 +299,12 @@ def states_of(script: Script, joint: Joint, values: tuple[str, ...]) -> dict[int
     }
 
 
-def tell(replay: Replay) -> str:
+def tell(replay: PlayedScript) -> str:
     """The whole story as text; every state is one of the real machines."""
     return "\n".join(_lines(replay))
 
 
-def _lines(replay: Replay) -> Iterator[str]:
+def _lines(replay: PlayedScript) -> Iterator[str]:
     script = replay.script
     edges = " ".join(f"{u}-{v}" for u, v in script.graph.edges)
     yield f"{script.broken} is violated: {script.graph.agents} agents, edges {edges}"
@@ -329,7 +329,7 @@ def _lines(replay: Replay) -> Iterator[str]:
     yield f"so: agents {_names(replay.verdict.offenders)}: {replay.verdict.reason}"
 
 
-def _said(replay: Replay, spoken: Round) -> str:
+def _said(replay: PlayedScript, spoken: Round) -> str:
     """What was said to honest agents, but for null and "no alarm"."""
     script = replay.script
     words: dict[tuple[int, str], list[int]] = {}
@@ -348,7 +348,7 @@ def _said(replay: Replay, spoken: Round) -> str:
 
 
 def _changes(
-    replay: Replay, before: Mapping[int, BroadcastState], after: Mapping[int, BroadcastState]
+    replay: PlayedScript, before: Mapping[int, BroadcastState], after: Mapping[int, BroadcastState]
 ) -> Iterator[str]:
     for agent, state in _honest(replay, after).items():
         if state.held != before[agent].held:
@@ -363,15 +363,17 @@ def _new(before: Alarms, after: Alarms) -> Iterator[str]:
         yield f"{raised.alarm.name}{place} [{raised.alarm.clause}]"
 
 
-def _honest(replay: Replay, states: Mapping[int, BroadcastState]) -> Mapping[int, BroadcastState]:
+def _honest(
+    replay: PlayedScript, states: Mapping[int, BroadcastState]
+) -> Mapping[int, BroadcastState]:
     return {v: state for v, state in states.items() if v not in replay.script.byzantine}
 
 
-def _held(replay: Replay, state: BroadcastState) -> object:
+def _held(replay: PlayedScript, state: BroadcastState) -> object:
     return state.held.get(replay.script.tag, "null")
 
 
-def _alarmed(replay: Replay, states: Mapping[int, AgreementState]) -> str:
+def _alarmed(replay: PlayedScript, states: Mapping[int, AgreementState]) -> str:
     alarmed = [v for v, s in states.items() if s.alarmed and v not in replay.script.byzantine]
     return f"{_names(alarmed)} alarmed" if alarmed else "no honest agent alarmed"
 

@@ -26,7 +26,7 @@ compiled = cast("Callable[[Compiled], Compiled]", numba.njit(cache=True))
 
 Family = np.uint64
 
-Rows = NDArray[np.int8]
+NeighbourRows = NDArray[np.int8]
 """The neighbours of every honest agent in their order, closed by END."""
 
 Integers = NDArray[np.int64]
@@ -103,7 +103,7 @@ def hear(state: int, word: int, values: int) -> int:
 
 
 @compiled
-def local_step(row: Rows, said: NDArray[np.int64], held: int, values: int) -> int:
+def local_step(row: NeighbourRows, said: NDArray[np.int64], held: int, values: int) -> int:
     """The states that one agent can be in after a flood round, as a set of bits.
 
     It goes through its neighbours in order; a Byzantine one says null or any of the values.
@@ -124,7 +124,9 @@ def local_step(row: Rows, said: NDArray[np.int64], held: int, values: int) -> in
 
 
 @compiled
-def canonical_rows(rows: Rows, source: int, orders: NDArray[np.int64]) -> NDArray[np.int64]:
+def canonical_rows(
+    rows: NeighbourRows, source: int, orders: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """The least way to write the neighbour lists over all numberings of the honest agents.
 
     `orders` has all permutations, each the old agent of every new number. A list is packed into
@@ -156,7 +158,7 @@ def canonical_rows(rows: Rows, source: int, orders: NDArray[np.int64]) -> NDArra
 
 
 @compiled
-def spread(rows: Rows, alarmed: int, persist: bool) -> int:
+def spread(rows: NeighbourRows, alarmed: int, persist: bool) -> int:
     """The honest agents that are alarmed after a round in which no Byzantine agent lies."""
     after = alarmed if persist else 0
     for agent in range(rows.shape[0]):
@@ -167,7 +169,7 @@ def spread(rows: Rows, alarmed: int, persist: bool) -> int:
 
 
 @compiled
-def exposed(rows: Rows) -> int:
+def exposed(rows: NeighbourRows) -> int:
     """The honest agents that have a Byzantine neighbour, as a mask."""
     mask = 0
     for agent in range(rows.shape[0]):
@@ -178,7 +180,7 @@ def exposed(rows: Rows) -> int:
 
 
 @compiled
-def reached(rows: Rows, rounds: int, persist: bool, start: int) -> tuple[Family, int]:
+def reached(rows: NeighbourRows, rounds: int, persist: bool, start: int) -> tuple[Family, int]:
     """The family of alarm sets after the last round from one start, and the states on the way.
 
     Explores: S2, S4.
@@ -200,7 +202,9 @@ def reached(rows: Rows, rounds: int, persist: bool, start: int) -> tuple[Family,
 
 
 @compiled
-def unsettled_starts(rows: Rows, rounds: int, persist: bool) -> tuple[NDArray[np.bool_], int]:
+def unsettled_starts(
+    rows: NeighbourRows, rounds: int, persist: bool
+) -> tuple[NDArray[np.bool_], int]:
     """For every start, whether an honest agent can end without an alarm; and the states reached.
 
     Without a Byzantine neighbour there is one run, so that seven agents can be told apart too.
@@ -227,7 +231,7 @@ def unsettled_starts(rows: Rows, rounds: int, persist: bool) -> tuple[NDArray[np
 
 @compiled
 def explore_broadcast(
-    rows: Rows, source: int, rule: Integers, unsettled: Family
+    rows: NeighbourRows, source: int, rule: Integers, unsettled: Family
 ) -> tuple[int, int]:
     """The properties that some strategy violates, as bits, and the joint honest states reached.
 
@@ -325,7 +329,7 @@ def merge_renamed(
 
 @compiled
 def advance(
-    rows: Rows,
+    rows: NeighbourRows,
     rule: Integers,
     comparing: bool,
     now: Families,
@@ -406,7 +410,9 @@ def branch(
 
 
 @compiled
-def judge(rows: Rows, held: Integers, family: Family, source: int, unsettled: Family) -> int:
+def judge(
+    rows: NeighbourRows, held: Integers, family: Family, source: int, unsettled: Family
+) -> int:
     """The properties that a final configuration violates with some alarm set of the family."""
     verdict, honest = 0, rows.shape[0]
     common = held[0] > 0

@@ -18,7 +18,7 @@ from valid_ref.protocols.agreement import PHASE as AGREEMENT_PHASE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from valid_ref.explore.cases import Case
+    from valid_ref.explore.cases import ExploredCase
 
 AgentState = tuple[int, bool, bool]
 """What an agent holds (0 is null), whether it will send it, whether it has alarmed."""
@@ -56,7 +56,7 @@ class Step:
 class PlainBroadcast:
     """One case of a broadcast over so many values, an honest source having value 1."""
 
-    case: Case
+    case: ExploredCase
     variant: BroadcastVariant
     values: int
     rounds: int = attrs.field(init=False)
@@ -155,7 +155,9 @@ def _price(spoken: Spoken) -> int:
     return sum(map(bool, spoken))
 
 
-def _words(case: Case, number: int, spoken: list[Spoken], names: tuple[str, ...]) -> Iterator[Word]:
+def _words(
+    case: ExploredCase, number: int, spoken: list[Spoken], names: tuple[str, ...]
+) -> Iterator[Word]:
     for agent, values in zip(case.honest, spoken, strict=True):
         liars = [u for u in case.graph.neighbours(agent) if u in case.byzantine]
         for sender, value in zip(liars, values, strict=True):
@@ -164,7 +166,7 @@ def _words(case: Case, number: int, spoken: list[Spoken], names: tuple[str, ...]
 
 
 def cheapest_lies(
-    case: Case, variant: AgreementVariant, alarmed: frozenset[int]
+    case: ExploredCase, variant: AgreementVariant, alarmed: frozenset[int]
 ) -> Mapping[frozenset[int], tuple[Word, ...]]:
     """Every set of honest agents that can end alarmed from this start, with the fewest lies."""
     honest = frozenset(honest_agents(case.graph, case.byzantine))

@@ -15,7 +15,7 @@ from valid_ref.document import read_json, unstructure
 from valid_ref.explore.settings import ExploreError, Settings
 
 if TYPE_CHECKING:
-    from valid_ref.explore.cases import Case
+    from valid_ref.explore.cases import ExploredCase
 
 
 @attrs.frozen
@@ -44,7 +44,7 @@ class Exploration:
     states: int
     represented: int
     classes: int
-    violating: Mapping[str, tuple["Case", ...]]
+    violating: Mapping[str, tuple["ExploredCase", ...]]
     notes: Mapping[str, int] = attrs.field(factory=dict)
 
     def violations(self, name: str) -> int:
@@ -75,7 +75,7 @@ class Exploration:
         }
 
 
-def smallest(cases: Iterable["Case"]) -> tuple["Case", ...]:
+def smallest(cases: Iterable["ExploredCase"]) -> tuple["ExploredCase", ...]:
     """Those of the cases that have the fewest agents, in their order."""
     listed = list(cases)
     fewest = min((case.graph.agents for case in listed), default=0)

@@ -21,7 +21,7 @@ import numpy as np
 from valid_ref.document import DocumentError, read_json, structure
 from valid_ref.explore.cases import (
     Agents,
-    Case,
+    ExploredCase,
     SymmetryClass,
     agreement_classes,
     broadcast_classes,
@@ -33,7 +33,7 @@ from valid_ref.explore.kernels import (
     VS1,
     Family,
     Integers,
-    Rows,
+    NeighbourRows,
     explore_broadcast,
     reached,
     unsettled_starts,
@@ -73,7 +73,7 @@ class Chunk:
     """Some classes as a process gets them: neighbour lists, source, and numbers of rounds."""
 
     settings: Settings
-    classes: tuple[tuple[Rows, int, tuple[int, ...]], ...]
+    classes: tuple[tuple[NeighbourRows, int, tuple[int, ...]], ...]
 
     @classmethod
     def of(cls, settings: Settings, classes: Sequence[SymmetryClass]) -> "Chunk":
@@ -132,7 +132,7 @@ def _rule(settings: Settings, flood: int) -> Integers:
     return np.array([flood, *switches, len(settings.values)], np.int64)
 
 
-def _family(rounds: int, *, rows: Rows, persist: bool) -> Family:
+def _family(rounds: int, *, rows: NeighbourRows, persist: bool) -> Family:
     """The starts from which the agreement can end with a quiet honest agent, as a family."""
     unsettled, _ = unsettled_starts(rows, rounds, persist)
     return Family(sum(1 << int(start) for start in np.flatnonzero(unsettled)))
@@ -193,7 +193,7 @@ def agreement_tallies(settings: Settings, watch: Watch | None = None) -> Explora
     classes = agreement_classes(settings)
     tallies: Tallies = {}
     notes: dict[str, int] = {}
-    violating: dict[str, tuple[Case, ...]] = {}
+    violating: dict[str, tuple[ExploredCase, ...]] = {}
     counts = [0] * len(classes)
     if "S1" in settings.properties:
         tallies["S1"] = {"step of one agent": agreement_steps(settings)}
@@ -239,7 +239,7 @@ def _starts(
     classes: Sequence[SymmetryClass],
     counts: list[int],
     watch: Watch | None,
-) -> tuple[dict[str, Tally], tuple[Case, ...]]:
+) -> tuple[dict[str, Tally], tuple[ExploredCase, ...]]:
     """S2 by the number of alarms at the start; writes the states of every class into `counts`."""
     instances = dict.fromkeys((ONE_ALARM, MORE_ALARMS), 0)
     violations = dict.fromkeys((ONE_ALARM, MORE_ALARMS), 0)

@@ -12,7 +12,7 @@ from valid_ref.graph_families import star
 from valid_ref.guarantees.agreement import alarms_stay, quiet_stays_quiet
 from valid_ref.guarantees.broadcast import (
     BroadcastOutcome,
-    Verdict,
+    GuaranteeVerdict,
     delivered_to_all,
     values_of,
     written_once,
@@ -83,7 +83,7 @@ def broadcast_contexts(
                 yield machine, number, state, inbox
 
 
-def _fault_free(settings: Settings, graph: AgentGraph, source: int) -> Verdict:
+def _fault_free(settings: Settings, graph: AgentGraph, source: int) -> GuaranteeVerdict:
     machine = settings.broadcast.machine(graph, source)
     private: dict[int, Mapping[int | str, object]] = {
         agent: {SLOT: settings.values[0]} if agent == source else {}
@@ -93,7 +93,7 @@ def _fault_free(settings: Settings, graph: AgentGraph, source: int) -> Verdict:
     return delivered_to_all(BroadcastOutcome(graph, frozenset(), values_of(private), states))
 
 
-def _agreement_step(settings: Settings) -> Iterator[Verdict]:
+def _agreement_step(settings: Settings) -> Iterator[GuaranteeVerdict]:
     for degree in range(1, settings.max_agents):
         machine = settings.agreement.machine(star(degree + 1), degree + 1)
         for alarmed, words in product(
@@ -104,7 +104,7 @@ def _agreement_step(settings: Settings) -> Iterator[Verdict]:
             yield alarms_stay([{HUB: before}, {HUB: machine.receive(before, 1, inbox)}])
 
 
-def _quiet(settings: Settings, graph: AgentGraph) -> Verdict:
+def _quiet(settings: Settings, graph: AgentGraph) -> GuaranteeVerdict:
     machine = settings.agreement.machine(graph, graph.agents)
     private = dict.fromkeys(range(graph.agents), False)
     result = run_machine(graph, machine, private, keep_states=True)
@@ -116,7 +116,7 @@ def _graphs(settings: Settings) -> Iterator[AgentGraph]:
         yield from graphs(agents)
 
 
-def _tally(verdicts: Iterator[Verdict]) -> Tally:
+def _tally(verdicts: Iterator[GuaranteeVerdict]) -> Tally:
     instances = violations = 0
     for verdict in verdicts:
         instances += 1

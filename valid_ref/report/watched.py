@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import attrs
 
 from valid_ref.errors import ValidRefError
-from valid_ref.explore.counterexample import Replay
+from valid_ref.explore.counterexample import PlayedScript
 from valid_ref.front import Run
 from valid_ref.graph import AgentGraph
 from valid_ref.lattice import from_lattice
@@ -153,7 +153,7 @@ def watch_played(played: Played, label: str, outcome: OutcomeView) -> Watched:
     )
 
 
-def watch_replay(replay: Replay, label: str) -> Watched:
+def watch_replay(replay: PlayedScript, label: str) -> Watched:
     """A counterexample of the explorer, played through the real machines."""
     rounds: tuple[Round, ...] = ()
     after: tuple[Mapping[int, object], ...] = ()

@@ -176,9 +176,12 @@ def edit_lists(
     Shrinks to one edit.
     """
     some = st.lists(edits(scenario), min_size=1, max_size=max_size)
-    hushed = st.booleans() if quiet is None else quiet
-    hush = without_alarm(*scenario.byzantine)
-    return st.builds(lambda found, silent: Edits((*found, *(hush if silent else ()))), some, hushed)
+    denials = without_alarm(*scenario.byzantine)
+    return st.builds(
+        lambda found, denied: Edits((*found, *(denials if denied else ()))),
+        some,
+        st.booleans() if quiet is None else quiet,
+    )
 
 
 @st.composite

@@ -182,8 +182,8 @@ class Game(RuleBasedStateMachine):
     def play(self) -> None:
         """One round of the network, and its laws."""
         self.failed = True
-        before, hushed = self.position, self.quiet and self.in_phase(AGREEMENT)
-        words: dict[Edge, Message] = dict.fromkeys(self.own_edges, False) if hushed else {}
+        before, denies = self.position, self.quiet and self.in_phase(AGREEMENT)
+        words: dict[Edge, Message] = dict.fromkeys(self.own_edges, False) if denies else {}
         self.position, self.words = advance(before, {**words, **self.words}), {}
         _demand(broken_laws(before, self.position))
         self.failed = False

@@ -23,7 +23,7 @@ from valid_ref.guarantees.agreement import (
 )
 from valid_ref.guarantees.broadcast import (
     BroadcastOutcome,
-    Verdict,
+    GuaranteeVerdict,
     common_values_unless_alarm,
     delivered_to_all,
     quiet_neighbours_agree,
@@ -132,7 +132,7 @@ def _only_added(before: ValidState, after: ValidState) -> bool:
     return now.alarms[: len(kept.alarms)] == kept.alarms and now.invalid >= kept.invalid
 
 
-def _verdicts(position: Position) -> Iterator[tuple[str, Verdict]]:
+def _verdicts(position: Position) -> Iterator[tuple[str, GuaranteeVerdict]]:
     honest = position.execution.honest
     kinds = {type(state) for state in position.inner[-1].values()}
     ended = position.finished or position.next_phase != position.rounds[-1].phase

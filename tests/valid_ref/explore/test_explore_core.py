@@ -173,9 +173,13 @@ def test_scripts_lead_where_the_plain_twin_says() -> None:
         plain = PlainBroadcast(one.first, settings.broadcast, 2)
         for end, step in cheapest_words(plain, settings.values).items():
             script = Script(
-                "V2", one.first.graph, one.first.byzantine, step.words,
-                broadcast=settings.broadcast, source=one.first.named_source,
-            )  # fmt: skip
+                "V2",
+                one.first.graph,
+                one.first.byzantine,
+                step.words,
+                broadcast=settings.broadcast,
+                source=one.first.named_source,
+            )
             told = replay_script(script).broadcast
             expected = states_of(script, end, settings.values)
             for agent in one.first.honest:

@@ -76,10 +76,12 @@ def test_the_smallest_counterexample_to_the_printed_claim_is_the_star() -> None:
             Settings(
                 Explored.AGREEMENT, agreement=AgreementVariant(Rounds.DIAMETER), properties=("S2",)
             ),
-            "S2", 5, 0,
+            "S2",
+            5,
+            0,
         ),
     ],
-)  # fmt: skip
+)
 def test_the_smallest_counterexample_is_replayed_and_survives_json(
     settings: Settings, name: str, agents: int, words: int
 ) -> None:

@@ -218,8 +218,11 @@ def test_the_diameter_is_too_few_rounds_where_the_honest_path_is_longer() -> Non
     runs = {rounds: run(machine, byzantine, starts) for rounds, machine in machines.items()}
     verdicts = {r: alarm_reaches_all(graph, byzantine, history) for r, (_, history) in runs.items()}
     assert {rounds: bool(verdict) for rounds, verdict in verdicts.items()} == {
-        2: False, 4: True, 5: True, 7: True,
-    }  # fmt: skip
+        2: False,
+        4: True,
+        5: True,
+        7: True,
+    }
     assert verdicts[2].offenders == (3,)
 
 

@@ -49,9 +49,13 @@ def smallest_failure(erratum: str, phases: list[Phase]) -> Scenario:
         lambda scenario: attrs.evolve(scenario, without=(erratum,))
     )
     search = settings(
-        max_examples=1500, database=None, derandomize=True, deadline=None, phases=phases,
+        max_examples=1500,
+        database=None,
+        derandomize=True,
+        deadline=None,
+        phases=phases,
         suppress_health_check=list(HealthCheck),
-    )  # fmt: skip
+    )
     return find(broken, fails, settings=search)
 
 

@@ -57,9 +57,10 @@ def test_byzantine_sets_satisfy_their_assumption(assumption: Assumption, data) -
 def test_every_tolerated_set_is_drawn(graph: AgentGraph, assumption: Assumption) -> None:
     for wanted in tolerated(graph, assumption):
         found = find(
-            strategies.byzantine_sets(graph, assumption), lambda b, w=wanted: b == w,
+            strategies.byzantine_sets(graph, assumption),
+            lambda b, w=wanted: b == w,
             settings=settings(QUICK, max_examples=2000),
-        )  # fmt: skip
+        )
         assert found == wanted
 
 
