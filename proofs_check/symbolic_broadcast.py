@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from valid_ref.explore.script import Script, Word
-from valid_ref.explore.variants import (
+from valid_ref.explore.counterexample import Script
+from valid_ref.explore.plain import Word
+from valid_ref.explore.settings import (
     BROADCAST_PHASE,
     AgreementVariant,
     BroadcastVariant,

@@ -105,6 +105,15 @@ class Round:
             return self.deviations[sender, receiver]
         return self.said[sender]
 
+    def inbox(self, graph: AgentGraph, receiver: int) -> dict[int, Message]:
+        """What an agent receives, by sender; a neighbour that said nothing is left out."""
+        senders = graph.neighbours(receiver)
+        if self.deviations:
+            heard = {sender: self.on_edge(sender, receiver) for sender in senders}
+        else:
+            heard = {sender: self.said[sender] for sender in senders}
+        return {sender: message for sender, message in heard.items() if message is not None}
+
 
 class History(Sequence[Round]):
     """The rounds so far, read-only, without a copy for every round."""
@@ -148,6 +157,12 @@ class CausalView:
     history: Sequence[Round]
     byzantine_states: Mapping[int, object]
 
+    @property
+    def own_edges(self) -> tuple[Edge, ...]:
+        """The directed edges that leave a Byzantine agent, sorted."""
+        senders = sorted(self.byzantine)
+        return tuple((sender, u) for sender in senders for u in self.graph.neighbours(sender))
+
 
 Adversary = Callable[[CausalView], Mapping[Edge, Message]]
 """What Byzantine agents say instead of what honest code would; an edge left out is unchanged."""
@@ -160,10 +175,14 @@ def honest(_view: CausalView) -> Mapping[Edge, Message]:
 
 @attrs.frozen
 class PhaseResult(Generic[OtherT]):
-    """The states of all agents after a phase, and what was said in it."""
+    """The states of all agents after a phase, and what was said in it.
+
+    `history` has the states before round 1 and after every round, if they were asked for.
+    """
 
     states: Mapping[int, OtherT]
     rounds: tuple[Round, ...]
+    history: tuple[Mapping[int, OtherT], ...] = ()
 
 
 def run_machine(
@@ -174,20 +193,29 @@ def run_machine(
     byzantine: frozenset[int] = frozenset(),
     adversary: Adversary = honest,
     watch: Callable[[int], None] | None = None,
+    keep_states: bool = False,
 ) -> PhaseResult[StateT]:
     """Run one machine at every agent, from start to its last round.
 
     `watch` is told each finished round, for a progress display; it cannot influence the run.
+    With `keep_states` the result has the states of every round.
 
     Implements: MO-3, MO-6, AD-1.
     """
     inputs = {agent: private[agent] for agent in range(graph.agents)}
-    agents = _Alike(machine, inputs)
-    return run_agents(graph, agents, byzantine=byzantine, adversary=adversary, watch=watch)
+    agents = _SameMachine(machine, inputs)
+    return run_agents(
+        graph,
+        agents,
+        byzantine=byzantine,
+        adversary=adversary,
+        watch=watch,
+        keep_states=keep_states,
+    )
 
 
 @attrs.frozen
-class _Alike(Generic[InputT, StateT]):
+class _SameMachine(Generic[InputT, StateT]):
     """Agents that all run one machine in this process; speaking changes no state."""
 
     machine: Machine[InputT, StateT]
@@ -228,6 +256,7 @@ def run_agents(
     byzantine: frozenset[int] = frozenset(),
     adversary: Adversary = honest,
     watch: Callable[[int], None] | None = None,
+    keep_states: bool = False,
 ) -> PhaseResult[StateT]:
     """The fold over the rounds, whoever the agents are; see `run_machine`.
 
@@ -236,20 +265,28 @@ def run_agents(
     _check_byzantine(graph, byzantine)
     states = agents.start()
     rounds: list[Round] = []
+    history = [states] if keep_states else []
     for number in range(1, agents.rounds + 1):
         phase, within = agents.place(number)
         states, said = agents.send(states, number)
         view = CausalView(
-            graph, byzantine, phase, within, said, History(rounds),
-            {agent: states[agent] for agent in sorted(byzantine)},
-        )  # fmt: skip
+            graph=graph,
+            byzantine=byzantine,
+            phase=phase,
+            round=within,
+            said=said,
+            history=History(rounds),
+            byzantine_states={agent: states[agent] for agent in sorted(byzantine)},
+        )
         spoken = Round(phase, within, said, _deviations(view, adversary))
-        inboxes = {agent: _inbox(graph, spoken, agent) for agent in range(graph.agents)}
+        inboxes = {agent: spoken.inbox(graph, agent) for agent in range(graph.agents)}
         states = agents.receive(states, number, inboxes)
         rounds.append(spoken)
+        if keep_states:
+            history.append(states)
         if watch is not None:
             watch(number)
-    return PhaseResult(states, tuple(rounds))
+    return PhaseResult(states, tuple(rounds), tuple(history))
 
 
 def _check_byzantine(graph: AgentGraph, byzantine: frozenset[int]) -> None:
@@ -283,11 +320,6 @@ def _deviations(view: CausalView, adversary: Adversary) -> Mapping[Edge, Message
 def _sealed(message: Message) -> Message:
     """A mapping as it is now, whatever the adversary does to it later."""
     return MappingProxyType(dict(message)) if type(message) is dict else message
-
-
-def _inbox(graph: AgentGraph, spoken: Round, receiver: int) -> dict[int, Message]:
-    heard = {sender: spoken.on_edge(sender, receiver) for sender in graph.neighbours(receiver)}
-    return {sender: message for sender, message in heard.items() if message is not None}
 
 
 DEEPEST = 16

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import attrs
 
-from valid_ref.adversary.gossip import Equivocation
+from valid_ref.adversary.models import Equivocation
 from valid_ref.adversary.reports import EstimateLiar
 from valid_ref.scenario import Scenario
 from valid_ref.scenario.build import prepare

@@ -288,7 +288,7 @@ MUTANTS = (
     _mutant("VB-9", "a message is taken for one that is gone", _M,
             "self._heard[place] = Heard(whole,", "self._heard[place] = Heard({},", MEASURES),
     # Scenarios.
-    _mutant("GU-9", "rehearsals see the mini-batches of the run", "scenario/calibrate.py",
+    _mutant("GU-9", "rehearsals see the mini-batches of the run", "scenario/weightings.py",
             "seeds = range(problem.seed + 1, problem.seed + 1 + (1 if noiseless else part.runs))",
             "seeds = range(problem.seed, problem.seed + (1 if noiseless else part.runs))", BUILD),
     _mutant("LV-3", "one key for all agents of a scenario", "scenario/build.py",

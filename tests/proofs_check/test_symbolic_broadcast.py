@@ -12,7 +12,7 @@ from valid_ref.explore import (
     replay_script,
     script_adversary,
 )
-from valid_ref.explore.variants import VariantAgreement
+from valid_ref.explore.settings import VariantAgreement
 from valid_ref.graph import honest_agents
 from valid_ref.machine import run_machine
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from valid_ref.adversary.benign import Benign
+from valid_ref.adversary.data import Benign
 from valid_ref.document import (
     DocumentError,
     schema,
@@ -27,7 +27,7 @@ from valid_ref.scenario import (
     scenario_schema,
     scenario_text,
 )
-from valid_ref.scenario.shorthand import parse_integers, parse_part
+from valid_ref.scenario.scenario import parse_integers, parse_part
 
 SCENARIOS = [
     Scenario(),

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from valid_ref.adversary.attack import Setting
-from valid_ref.adversary.benign import Benign, benign_target
+from valid_ref.adversary.data import Benign, benign_target
 from valid_ref.front import run
 from valid_ref.guarantees.outcome import Outcome, Truth, final_models
 from valid_ref.losses import Noise

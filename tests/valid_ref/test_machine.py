@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from valid_ref.adversary.scripted import Scripted
 from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import cycle, path
 from valid_ref.kernels import wide_integers
@@ -49,6 +50,48 @@ def test_rounds_are_synchronous_snapshots(numbers: list[int]) -> None:
         assert result.rounds[0].on_edge(u, v) == numbers[u]
 
 
+@pytest.mark.checks("MO-6")
+def test_kept_states_are_those_that_the_recorded_rounds_lead_to() -> None:
+    graph = path(3)
+    machine, private = Echo(graph), {0: 1, 1: -1, 2: 3}
+    adversary = Scripted({("Echo", 2, 2, 1): 50, ("Echo", 3, 2, 1): None})
+    result = run_machine(
+        graph,
+        machine,
+        private,
+        byzantine=frozenset({2}),
+        adversary=adversary,
+        keep_states=True,
+    )
+    states = {agent: machine.start(agent, own) for agent, own in private.items()}
+    assert result.history[0] == states
+    for number, spoken in enumerate(result.rounds, 1):
+        states = {v: machine.receive(s, number, spoken.inbox(graph, v)) for v, s in states.items()}
+        assert result.history[number] == states
+    assert result.history[-1] == result.states
+    assert run_machine(graph, machine, private).history == ()
+
+
+@pytest.mark.checks("AD-4")
+def test_a_script_is_played_as_written_and_elsewhere_as_agreed() -> None:
+    graph, private = path(3), {0: 1, 1: 2, 2: 3}
+    messages = {("Echo", 1, 1, 0): 100, ("Echo", 2, 1, 2): None, ("Other", 1, 1, 2): 9}
+    for otherwise in ({}, {"Echo": 7, "Other": 8}):
+        script = Scripted(messages, otherwise)
+        machine = Echo(graph, rounds=2)
+        played = run_machine(
+            graph, machine, private, byzantine=frozenset({1}), adversary=script
+        ).rounds
+        usual = otherwise.get("Echo", 2)
+        assert (played[0].on_edge(1, 0), played[0].on_edge(1, 2)) == (100, usual)
+        assert (played[1].on_edge(1, 0) == 7, played[1].on_edge(1, 2)) == (bool(otherwise), None)
+        again = Scripted.of(played)
+        assert (
+            run_machine(graph, machine, private, byzantine=frozenset({1}), adversary=again).rounds
+            == played
+        )
+
+
 @pytest.mark.checks("MO-6", "AD-4")
 def test_deviations_reach_one_edge_only_and_silence_is_missing() -> None:
     graph = path(3)
@@ -57,9 +100,12 @@ def test_deviations_reach_one_edge_only_and_silence_is_missing() -> None:
         return {(1, 0): 100, (1, 2): None} if view.round == 1 else {}
 
     result = run_machine(
-        graph, Echo(graph, rounds=1), {0: 1, 1: 2, 2: 3},
-        byzantine=frozenset({1}), adversary=adversary,
-    )  # fmt: skip
+        graph,
+        Echo(graph, rounds=1),
+        {0: 1, 1: 2, 2: 3},
+        byzantine=frozenset({1}),
+        adversary=adversary,
+    )
     assert [result.states[v] for v in range(3)] == [(0, 101, 0), (1, 6, 0), (2, 3, 1)]
     assert result.rounds[0].on_edge(1, 0) == 100
     assert result.rounds[0].on_edge(1, 2) is None
@@ -102,9 +148,12 @@ def test_words_on_an_edge_that_is_not_its_own_are_refused(edge: tuple[int, int])
     graph = path(3)
     with pytest.raises(NetworkError, match=r"which does not leave a Byzantine agent.*AD-4"):
         run_machine(
-            graph, Echo(graph), {0: 1, 1: 2, 2: 3},
-            byzantine=frozenset({2}), adversary=lambda _view: {edge: 1},
-        )  # fmt: skip
+            graph,
+            Echo(graph),
+            {0: 1, 1: 2, 2: 3},
+            byzantine=frozenset({2}),
+            adversary=lambda _view: {edge: 1},
+        )
 
 
 @pytest.mark.checks("AD-1")

@@ -27,7 +27,7 @@ from torch_backend.attacks.attack import (
 )
 from torch_backend.options import declared, real, whole
 from torch_backend.randomness import Stream, generator
-from valid_ref.adversary.published import alie_z
+from valid_ref.adversary.models import alie_z
 from valid_ref.graph import AgentGraph
 
 

@@ -21,7 +21,7 @@ from torch_backend.attacks.attack import (
     units,
 )
 from torch_backend.options import real, whole
-from valid_ref.adversary.gossip import fiedler_vector
+from valid_ref.adversary.models import fiedler_vector
 from valid_ref.graph import AgentGraph, honest_agents
 
 

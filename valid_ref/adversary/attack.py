@@ -1,16 +1,21 @@
-"""What an attack is: a setting it knows, and what it does to the Byzantine agents."""
+"""What an attack is, what it knows, and what attacks on the learning share."""
 
-from collections.abc import Iterator, Mapping
+import enum
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import attrs
+import numpy as np
 
 from valid_ref.errors import ValidRefError
 from valid_ref.graph import AgentGraph
-from valid_ref.lattice import GradientSource
+from valid_ref.lattice import WORD_LIMIT, FloatVector, GradientSource, IntVector, mix
 from valid_ref.losses import Problem
+from valid_ref.losses.loss import FloatMatrix
 from valid_ref.machine import Adversary, CausalView, Edge, Message, honest
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
+from valid_ref.protocols.learn import PHASE as LEARNING
+from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.protocols.valid import Valid
 
@@ -67,19 +72,12 @@ class Attack(Protocol):
         """The deviation in a given setting."""
 
 
-def own_edges(view: CausalView) -> Iterator[Edge]:
-    """The directed edges that leave a Byzantine agent."""
-    for sender in sorted(view.byzantine):
-        for receiver in view.graph.neighbours(sender):
-            yield sender, receiver
-
-
 def quiet(view: CausalView) -> Mapping[Edge, Message]:
     """In the agreement every Byzantine agent says that it has no alarm.
 
     Its honest code may well have one: it sees that its record is not what it sent.
     """
-    return dict.fromkeys(own_edges(view), False) if view.phase == AGREEMENT else {}
+    return dict.fromkeys(view.own_edges, False) if view.phase == AGREEMENT else {}
 
 
 def together(*adversaries: Adversary) -> Adversary:
@@ -100,3 +98,119 @@ def require_phase(setting: Setting, phase: str, *, among: tuple[str, ...]) -> in
             f"no phase {phase!r} to attack in this reading; there are {known}", clause="AD-9"
         )
     return phases[phase]
+
+
+Lie = Callable[[CausalView, int, int], IntVector]
+"""The model that a Byzantine agent claims on one edge: view, sender, receiver."""
+
+
+class Gradient(enum.Enum):
+    """Which scaled gradient goes with a false model."""
+
+    CONSISTENT = "consistent"
+    """g = (y - x)/alpha, that is Gamma = Y - 2^k x: the relation AR-6 holds on every edge."""
+    HONEST = "honest"
+    """What honest code would have sent: the relation breaks."""
+
+
+def in_learning(view: CausalView) -> bool:
+    """Whether this is a round of LearnModel."""
+    return view.phase == LEARNING
+
+
+def sent_model(setting: Setting, view: CausalView, sender: int, receiver: int) -> IntVector:
+    """The model that went over an edge in the round before; x_0 before round 1, else zero."""
+    if view.round == 1:
+        return setting.parameters.start_model
+    message = view.history[-1].on_edge(sender, receiver)
+    if isinstance(message, LearningMessage):
+        return message.model
+    return np.zeros(setting.parameters.lattice.dimension, dtype=np.int64)
+
+
+def mixing_point(setting: Setting, view: CausalView, agent: int, towards: int) -> IntVector:
+    """Y of this round for an agent that told `towards` its models, from what it received."""
+    neighbours = [sent_model(setting, view, u, agent) for u in setting.graph.neighbours(agent)]
+    own = sent_model(setting, view, agent, towards)
+    return mix(setting.parameters.lattice, view.round, own, neighbours)
+
+
+def consistent_message(
+    setting: Setting, view: CausalView, agent: int, towards: int, model: IntVector
+) -> LearningMessage:
+    """A model and the scaled gradient that satisfies the relation: Gamma = Y - 2^k x."""
+    Y = mixing_point(setting, view, agent, towards)
+    return LearningMessage(model, Y - (model << setting.parameters.lattice.precision.step_bits))
+
+
+def clip_model(setting: Setting, model: IntVector) -> IntVector:
+    """The nearest model that the range rule admits."""
+    limit = setting.parameters.lattice.model_limit - 1
+    return np.clip(model, -limit, limit)
+
+
+def on_lattice(setting: Setting, values: FloatVector) -> IntVector:
+    """The nearest lattice model, in range, of a vector in lattice units."""
+    limit = float(setting.parameters.lattice.model_limit)
+    return clip_model(setting, np.clip(np.rint(values), -limit, limit).astype(np.int64))
+
+
+def units(setting: Setting, value: float) -> float:
+    """A real number in lattice units, cut off where no model can be."""
+    scaled = value * 2.0**setting.parameters.lattice.precision.fraction_bits
+    return max(-float(WORD_LIMIT), min(float(WORD_LIMIT), scaled))
+
+
+def honest_message(setting: Setting, view: CausalView, agent: int) -> LearningMessage:
+    """What honest code says in this round; zeros where it has fallen silent."""
+    message = view.said[agent]
+    if isinstance(message, LearningMessage):
+        return message
+    zero = np.zeros(setting.parameters.lattice.dimension, dtype=np.int64)
+    return LearningMessage(zero, zero)
+
+
+def models(setting: Setting, view: CausalView, agents: Sequence[int]) -> FloatMatrix:
+    """This round's models of these agents, one per row, in lattice units."""
+    rows = [honest_message(setting, view, agent).model for agent in agents]
+    d = setting.parameters.lattice.dimension
+    return np.array(rows, dtype=np.float64).reshape(len(rows), d)
+
+
+def honest_neighbours(setting: Setting, agent: int) -> tuple[int, ...]:
+    """N(agent) without the Byzantine agents."""
+    return tuple(u for u in setting.graph.neighbours(agent) if u not in setting.byzantine)
+
+
+def byzantine_neighbours(setting: Setting, agent: int) -> tuple[int, ...]:
+    """The Byzantine agents of N(agent)."""
+    return tuple(u for u in setting.graph.neighbours(agent) if u in setting.byzantine)
+
+
+def observed_agents(setting: Setting, receiver: int, *, per_edge: bool) -> tuple[int, ...]:
+    """The honest agents whose models a statistic is about: all, or those near the receiver."""
+    near = sorted({receiver, *setting.graph.neighbours(receiver)} - setting.byzantine)
+    return tuple(near) if per_edge and near else setting.honest
+
+
+def lying(setting: Setting, lie: Lie, gradient: Gradient = Gradient.CONSISTENT) -> Adversary:
+    """Byzantine agents send the models of a lie, clipped to the range, and never alarm."""
+
+    def adversary(view: CausalView) -> Mapping[Edge, Message]:
+        if not in_learning(view):
+            return {}
+        return {
+            (sender, receiver): _message(setting, view, (sender, receiver), lie, gradient)
+            for sender, receiver in view.own_edges
+        }
+
+    return together(adversary, quiet)
+
+
+def _message(
+    setting: Setting, view: CausalView, edge: Edge, lie: Lie, gradient: Gradient
+) -> LearningMessage:
+    model = clip_model(setting, lie(view, *edge))
+    if gradient is Gradient.CONSISTENT:
+        return consistent_message(setting, view, *edge, model)
+    return LearningMessage(model, honest_message(setting, view, edge[0]).scaled_gradient)

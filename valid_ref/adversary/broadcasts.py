@@ -9,7 +9,6 @@ from valid_ref.adversary.attack import (
     AttackError,
     Deviation,
     Setting,
-    own_edges,
     quiet,
     require_phase,
     together,
@@ -24,26 +23,26 @@ BROADCASTS = (COMMITMENTS, KEYS, HASHES, ESTIMATES)
 """The phases that are validated broadcasts; COMMITMENTS exists without the repair P09 only."""
 
 Said = Mapping[Tag, object]
-Retold = Callable[[CausalView, Edge, Said], Message]
+Rewrite = Callable[[CausalView, Edge, Said], Message]
 """What a Byzantine agent says on an edge of a broadcast instead of what honest code says."""
 
 
-def retelling(phase: str, retold: Retold) -> Adversary:
+def rewriting(phase: str, rewrite: Rewrite) -> Adversary:
     """Byzantine agents change their words in one broadcast, and never alarm."""
 
     def adversary(view: CausalView) -> Mapping[Edge, Message]:
         if view.phase != phase:
             return {}
         words: dict[Edge, Message] = {}
-        for edge in own_edges(view):
+        for edge in view.own_edges:
             said = view.said[edge[0]]
-            words[edge] = retold(view, edge, said) if isinstance(said, Mapping) else said
+            words[edge] = rewrite(view, edge, said) if isinstance(said, Mapping) else said
         return words
 
     return together(adversary, quiet)
 
 
-def revalued(said: Said, values: Mapping[Tag, object]) -> dict[Tag, object]:
+def with_values(said: Said, values: Mapping[Tag, object]) -> dict[Tag, object]:
     """A broadcast message in which some tags, where they occur, have another value."""
     return {tag: values.get(tag, value) for tag, value in said.items()}
 
@@ -72,10 +71,10 @@ class SilentSource:
         """The adversary."""
         require_phase(setting, self.phase, among=(LEARNING, *BROADCASTS, AGREEMENT))
         if self.phase in BROADCASTS and not self.wholly:
-            return Deviation(retelling(self.phase, _without_own))
+            return Deviation(rewriting(self.phase, _without_own))
 
         def adversary(view: CausalView) -> Mapping[Edge, Message]:
-            return dict.fromkeys(own_edges(view)) if view.phase == self.phase else {}
+            return dict.fromkeys(view.own_edges) if view.phase == self.phase else {}
 
         return Deviation(together(quiet, adversary))
 
@@ -105,7 +104,7 @@ class LastRoundEquivocator:
         last = rounds - 1 if setting.parameters.reading.P01 else rounds
         prime = _modulus(setting, self.phase)
 
-        def retold(view: CausalView, edge: Edge, said: Said) -> Message:
+        def rewrite(view: CausalView, edge: Edge, said: Said) -> Message:
             sender, receiver = edge
             rank = view.graph.neighbours(sender).index(receiver)
             others = {tag: value for tag, value in said.items() if tag[0] != sender}
@@ -116,7 +115,7 @@ class LastRoundEquivocator:
             lies = {t: shifted(v, rank, prime) for t, v in own.items() if t[0] == sender}
             return others | lies
 
-        return Deviation(retelling(self.phase, retold))
+        return Deviation(rewriting(self.phase, rewrite))
 
 
 def shifted(value: object, by: int, prime: int | None) -> object:
@@ -151,10 +150,10 @@ class RelayTamperer:
         sources = setting.honest if self.source is None else (self.source,)
         prime = _modulus(setting, self.phase)
 
-        def retold(_view: CausalView, _edge: Edge, said: Said) -> Message:
+        def rewrite(_view: CausalView, _edge: Edge, said: Said) -> Message:
             return {t: shifted(v, 1, prime) if t[0] in sources else v for t, v in said.items()}
 
-        return Deviation(retelling(self.phase, retold))
+        return Deviation(rewriting(self.phase, rewrite))
 
 
 @attrs.frozen
@@ -183,6 +182,6 @@ class LateFalseAlarm:
         def adversary(view: CausalView) -> Mapping[Edge, Message]:
             if view.phase != AGREEMENT or view.round != when:
                 return {}
-            return {e: True for e in own_edges(view) if self.receiver in {None, e[1]}}
+            return {e: True for e in view.own_edges if self.receiver in {None, e[1]}}
 
         return Deviation(together(quiet, adversary))

@@ -7,22 +7,35 @@ from typing import Any, get_args
 
 import attrs
 
-from valid_ref.adversary.benign import Benign
 from valid_ref.adversary.broadcasts import (
     LastRoundEquivocator,
     LateFalseAlarm,
     RelayTamperer,
     SilentSource,
 )
-from valid_ref.adversary.data import DeltaPlusEpsilon, LabelFlip
+from valid_ref.adversary.data import Benign, DeltaPlusEpsilon, LabelFlip
 from valid_ref.adversary.early_keys import EarlyKeys
 from valid_ref.adversary.edits import Edits
-from valid_ref.adversary.gossip import Dissensus, Equivocation, Isolation, SpectralHeterogeneity
 from valid_ref.adversary.gradients import ConsistentGradientLie, DriftPush, InconsistentGradient
 from valid_ref.adversary.hidden import HiddenHashes, HiddenTranscripts
-from valid_ref.adversary.lone_victim import LoneVictim
-from valid_ref.adversary.published import Alie, Gaussian, InnerProduct, Mimic, SignFlip
-from valid_ref.adversary.reports import BalancedReport, EstimateLiar, FalseReport, HashLiar
+from valid_ref.adversary.models import (
+    Alie,
+    Dissensus,
+    Equivocation,
+    Gaussian,
+    InnerProduct,
+    Isolation,
+    Mimic,
+    SignFlip,
+    SpectralHeterogeneity,
+)
+from valid_ref.adversary.reports import (
+    BalancedReport,
+    EstimateLiar,
+    FalseReport,
+    HashLiar,
+    LoneVictim,
+)
 
 AttackPart = (
     Edits

@@ -12,6 +12,7 @@ from valid_ref.adversary.actions import (
     Action,
     Add,
     Drop,
+    Flag,
     Forge,
     Replay,
     Scale,
@@ -20,7 +21,6 @@ from valid_ref.adversary.actions import (
     Swap,
 )
 from valid_ref.adversary.attack import AttackError, Deviation, Setting
-from valid_ref.adversary.values import Flag
 from valid_ref.machine import Adversary, CausalView, Edge, Message, Round
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 

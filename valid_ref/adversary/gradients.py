@@ -6,16 +6,20 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from valid_ref.adversary.attack import AttackError, Deviation, Setting, own_edges, quiet, together
-from valid_ref.adversary.learning import (
+from valid_ref.adversary.attack import (
+    AttackError,
+    Deviation,
     Lie,
+    Setting,
     clip_model,
+    honest_message,
     in_learning,
     lying,
     mixing_point,
     on_lattice,
+    quiet,
+    together,
     units,
-    usual,
 )
 from valid_ref.lattice import FloatVector, IntVector, shift_half_even, squared_norm
 from valid_ref.machine import CausalView, Edge, Message
@@ -41,8 +45,8 @@ class InconsistentGradient:
             if not in_learning(view) or self.round not in {None, view.round}:
                 return {}
             words: dict[Edge, Message] = {}
-            for sender, receiver in own_edges(view):
-                message = usual(setting, view, sender)
+            for sender, receiver in view.own_edges:
+                message = honest_message(setting, view, sender)
                 false = message.scaled_gradient.copy()
                 false[0] += self.units
                 words[sender, receiver] = LearningMessage(message.model, false)

@@ -7,17 +7,20 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from valid_ref.adversary.attack import AttackError, Deviation, Setting, own_edges, together
-from valid_ref.adversary.broadcasts import Said, first_said, retelling, revalued
-from valid_ref.adversary.learning import (
+from valid_ref.adversary.attack import (
+    AttackError,
+    Deviation,
+    Setting,
     clip_model,
     consistent_message,
+    honest_message,
     honest_neighbours,
     in_learning,
     on_lattice,
+    together,
     units,
-    usual,
 )
+from valid_ref.adversary.broadcasts import Said, first_said, rewriting, with_values
 from valid_ref.lattice import IntVector
 from valid_ref.machine import Adversary, CausalView, Edge, Message
 from valid_ref.protocols.learn import LearningMessage
@@ -53,15 +56,15 @@ class HiddenHashes:
                 return {}
             return {
                 (v, u): LearningMessage(stand[v], np.zeros_like(stand[v]))
-                for v, u in own_edges(view)
+                for v, u in view.own_edges
                 if v in fronts
             }
 
         def hashes(view: CausalView, edge: Edge, said: Said) -> Message:
             invented = _balanced_reports(setting, fronts, first_said(view))
-            return revalued(said, {(edge[0], w): report for w, report in invented.items()})
+            return with_values(said, {(edge[0], w): report for w, report in invented.items()})
 
-        return Deviation(together(learning, retelling(HASHES, hashes), _estimates(setting)))
+        return Deviation(together(learning, rewriting(HASHES, hashes), _estimates(setting)))
 
 
 @attrs.frozen
@@ -96,7 +99,9 @@ class HiddenTranscripts:
             model: IntVector = move + setting.graph.degree(v) * now
             for u in setting.graph.neighbours(v):
                 if u != fronts[v]:
-                    model = model - (stands(u, t) if u in fronts else usual(setting, view, u).model)
+                    model = model - (
+                        stands(u, t) if u in fronts else honest_message(setting, view, u).model
+                    )
             return clip_model(setting, model)
 
         def learning(view: CausalView) -> dict[Edge, Message]:
@@ -106,7 +111,7 @@ class HiddenTranscripts:
             models |= {w: pulls(view, v) for v, w in fronts.items()}
             return {
                 (b, u): consistent_message(setting, view, b, u, models[b])
-                for b, u in own_edges(view)
+                for b, u in view.own_edges
                 if b in models
             }
 
@@ -142,7 +147,7 @@ def _stands(setting: Setting, fronts: Mapping[int, int], size: float) -> Mapping
     }
 
 
-def _told(setting: Setting, said: Mapping[int, Message], agent: int) -> tuple[int, ...]:
+def _honest_report(setting: Setting, said: Mapping[int, Message], agent: int) -> tuple[int, ...]:
     """What honest code reports of an agent, at its lowest-numbered neighbour."""
     reporter = setting.graph.neighbours(agent)[0]
     values = said[reporter]
@@ -155,7 +160,7 @@ def _balanced_reports(
 ) -> Mapping[int, Report]:
     """Reports on all hidden agents under which every relation of a Byzantine agent holds."""
     graph, prime = setting.graph, setting.parameters.field.prime
-    reports = {u: list(_told(setting, said, u)) for u in range(graph.agents)}
+    reports = {u: list(_honest_report(setting, said, u)) for u in range(graph.agents)}
     for owner in range(graph.agents):
         eta, gamma = 4 * owner + 2, 4 * owner + 3
         for v, w in fronts.items():
@@ -179,15 +184,17 @@ def _estimates(setting: Setting) -> Adversary:
     """Invented estimates of hidden agents: the first makes the sum zero, the others are zero."""
     hidden, d = hidden_agents(setting), setting.parameters.lattice.dimension
 
-    def retold(view: CausalView, edge: Edge, said: Said) -> Message:
+    def rewrite(view: CausalView, edge: Edge, said: Said) -> Message:
         seen = [u for u in range(setting.graph.agents) if u not in hidden]
-        columns = list(zip(*(_told(setting, first_said(view), u) for u in seen), strict=True))
+        columns = list(
+            zip(*(_honest_report(setting, first_said(view), u) for u in seen), strict=True)
+        )
         first: list[int] = []
         for begin in range(0, len(columns), d + 1):
             vector = [-sum(column) for column in columns[begin : begin + d]]
             first += [*vector, math.isqrt(sum(entry * entry for entry in vector))]
         invented: dict[int, tuple[int, ...]] = dict.fromkeys(hidden, (0,) * len(first))
         invented[hidden[0]] = tuple(first)
-        return revalued(said, {(edge[0], w): value for w, value in invented.items()})
+        return with_values(said, {(edge[0], w): value for w, value in invented.items()})
 
-    return retelling(ESTIMATES, retold)
+    return rewriting(ESTIMATES, rewrite)

@@ -7,13 +7,24 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from valid_ref.adversary.attack import AttackError, Deviation, Setting, together
-from valid_ref.adversary.broadcasts import Said, retelling, revalued
+from valid_ref.adversary.attack import (
+    AttackError,
+    Deviation,
+    Setting,
+    honest_neighbours,
+    in_learning,
+    on_lattice,
+    together,
+    units,
+)
+from valid_ref.adversary.broadcasts import Said, rewriting, with_values
 from valid_ref.adversary.gradients import InconsistentGradient
-from valid_ref.adversary.learning import honest_neighbours
 from valid_ref.hashing import hash_vector
 from valid_ref.machine import CausalView, Edge, Message
 from valid_ref.protocols.broadcast import Tag
+from valid_ref.protocols.global_validate import estimate
+from valid_ref.protocols.learn import LearningMessage
+from valid_ref.protocols.local_validate import transcript_report
 from valid_ref.protocols.parameters import CheckedKeys
 from valid_ref.protocols.valid import COMMITMENTS, ESTIMATES, HASHES, ValidState
 
@@ -38,7 +49,7 @@ def known_keys(view: CausalView, agent: int) -> tuple[int, ...]:
     return state.memory.keys if isinstance(state, ValidState) else ()
 
 
-def bumped(report: object, added: Mapping[int, int], prime: int) -> object:
+def with_added(report: object, added: Mapping[int, int], prime: int) -> object:
     """A report with something added to some entries, modulo p."""
     if not isinstance(report, tuple):
         return report
@@ -74,14 +85,17 @@ class HashLiar:
         added = {4 * owner + self.which.index: 1 for owner in owners}
         prime = setting.parameters.field.prime
 
-        def retold(_view: CausalView, edge: Edge, said: Said) -> Message:
-            return revalued(said, {
-                tag: bumped(value, added, prime)
-                for tag, value in said.items()
-                if tag[0] == edge[0] and self.about in {None, tag[1]}
-            })  # fmt: skip
+        def rewrite(_view: CausalView, edge: Edge, said: Said) -> Message:
+            return with_values(
+                said,
+                {
+                    tag: with_added(value, added, prime)
+                    for tag, value in said.items()
+                    if tag[0] == edge[0] and self.about in {None, tag[1]}
+                },
+            )
 
-        return Deviation(retelling(COMMITMENTS if self.before_keys else HASHES, retold))
+        return Deviation(rewriting(COMMITMENTS if self.before_keys else HASHES, rewrite))
 
 
 @attrs.frozen
@@ -111,21 +125,27 @@ class FalseReport:
             return tag[0] == edge[0] and self.about in {None, tag[1]}
 
         def hashes(_view: CausalView, edge: Edge, said: Said) -> Message:
-            return revalued(said, {
-                tag: bumped(value, added, prime)
-                for tag, value in said.items()
-                if about(edge, tag)
-            })  # fmt: skip
+            return with_values(
+                said,
+                {
+                    tag: with_added(value, added, prime)
+                    for tag, value in said.items()
+                    if about(edge, tag)
+                },
+            )
 
         def estimates(_view: CausalView, edge: Edge, said: Said) -> Message:
             more = self.units // lattice.schedule.A(1) or 1
-            return revalued(said, {
-                tag: (value[0] + more, *value[1:])
-                for tag, value in said.items()
-                if about(edge, tag) and isinstance(value, tuple) and value
-            })  # fmt: skip
+            return with_values(
+                said,
+                {
+                    tag: (value[0] + more, *value[1:])
+                    for tag, value in said.items()
+                    if about(edge, tag) and isinstance(value, tuple) and value
+                },
+            )
 
-        return Deviation(together(retelling(HASHES, hashes), retelling(ESTIMATES, estimates)))
+        return Deviation(together(rewriting(HASHES, hashes), rewriting(ESTIMATES, estimates)))
 
 
 @attrs.frozen
@@ -147,14 +167,19 @@ class EstimateLiar:
         """The adversary."""
         place = setting.parameters.lattice.dimension if self.norm else 0
 
-        def retold(_view: CausalView, edge: Edge, said: Said) -> Message:
-            return revalued(said, {
-                tag: tuple(e + self.units * (i == place) for i, e in enumerate(value))
-                for tag, value in said.items()
-                if tag[0] == edge[0] and self.about in {None, tag[1]} and isinstance(value, tuple)
-            })  # fmt: skip
+        def rewrite(_view: CausalView, edge: Edge, said: Said) -> Message:
+            return with_values(
+                said,
+                {
+                    tag: tuple(e + self.units * (i == place) for i, e in enumerate(value))
+                    for tag, value in said.items()
+                    if tag[0] == edge[0]
+                    and self.about in {None, tag[1]}
+                    and isinstance(value, tuple)
+                },
+            )
 
-        return Deviation(retelling(ESTIMATES, retold))
+        return Deviation(rewriting(ESTIMATES, rewrite))
 
 
 @attrs.frozen
@@ -179,18 +204,18 @@ class BalancedReport:
         if parameters.checked_keys is not CheckedKeys.OWN:
             raise AttackError("balanced reports need keys_checked = own", clause="LV-10")
 
-        def retold(view: CausalView, edge: Edge, said: Said) -> Message:
+        def rewrite(view: CausalView, edge: Edge, said: Said) -> Message:
             keys = known_keys(view, edge[0])
             lies: dict[Tag, object] = {}
             for w, u in scapegoats[edge[0]].items():
                 tag: Tag = (edge[0], u)
                 by = hash_vector(parameters.field, keys[w], residual)
                 before = lies.get(tag, said.get(tag))
-                lies[tag] = bumped(before, {4 * w + 2: by}, parameters.field.prime)
-            return revalued(said, lies)
+                lies[tag] = with_added(before, {4 * w + 2: by}, parameters.field.prime)
+            return with_values(said, lies)
 
         broken = InconsistentGradient(units=1, round=1).build(setting).adversary
-        return Deviation(together(broken, retelling(HASHES, retold)))
+        return Deviation(together(broken, rewriting(HASHES, rewrite)))
 
 
 def _scapegoats(setting: Setting, b: int) -> dict[int, int]:
@@ -210,3 +235,51 @@ def _scapegoats(setting: Setting, b: int) -> dict[int, int]:
             raise AttackError(f"agent {b} has nobody to lie about to {w}", clause="LV-7")
         found[w] = usable[0]
     return found
+
+
+@attrs.frozen
+class LoneVictim:
+    """All Byzantine agents stay at `target` and report that the honest agents did the same.
+
+    x(t) = target in every entry, Gamma(1) = 2^k (x_0 - target), Gamma(t) = 0 afterwards. If that
+    were what everybody sent, every relation would hold and every later gradient would be zero;
+    the honest agent is drawn along by the mixing.
+
+    Expected: with one honest agent and without P07 it ends valid near the target (norm bounds
+    must let the first gradient pass). Repaired: SELF_MISMATCH and SELF_ESTIMATE_MISMATCH at
+    every honest neighbour of a liar, and INCONSISTENT_HASHES if there are more honest agents.
+    """
+
+    kind: ClassVar[str] = "lone-victim"
+    target: float = 50.0
+
+    def build(self, setting: Setting) -> Deviation:
+        """The adversary."""
+        parameters, script = setting.parameters, self.script(setting)
+
+        def learning(view: CausalView) -> dict[Edge, Message]:
+            if not in_learning(view):
+                return {}
+            return dict.fromkeys(view.own_edges, script[view.round - 1])
+
+        def lies(said: Said, sender: int, value: object) -> dict[Tag, object]:
+            return with_values(said, {(sender, u): value for u in setting.honest})
+
+        def hashes(view: CausalView, edge: Edge, said: Said) -> Message:
+            report = transcript_report(parameters, known_keys(view, edge[0]), script)
+            return lies(said, edge[0], report)
+
+        def estimates(_view: CausalView, edge: Edge, said: Said) -> Message:
+            return lies(said, edge[0], estimate(parameters, script))
+
+        return Deviation(
+            together(learning, rewriting(HASHES, hashes), rewriting(ESTIMATES, estimates))
+        )
+
+    def script(self, setting: Setting) -> tuple[LearningMessage, ...]:
+        """What every Byzantine agent sends, and says that everybody sent."""
+        lattice, start = setting.parameters.lattice, setting.parameters.start_model
+        model = on_lattice(setting, np.full(lattice.dimension, units(setting, self.target)))
+        jump = (start - model) << lattice.precision.step_bits
+        rest = LearningMessage(model, np.zeros_like(model))
+        return LearningMessage(model, jump), *[rest] * (lattice.schedule.rounds - 1)

@@ -11,7 +11,7 @@ from valid_ref.lattice import default_limits, from_lattice
 from valid_ref.losses import random_quadratics
 from valid_ref.machine import run_machine
 from valid_ref.protocols.learn import LearningMessage, LearnModel
-from valid_ref.scenario.build_schedule import diminishing_constants
+from valid_ref.scenario.build import diminishing_constants
 from valid_ref.scenario.parts import Diminishing
 from valid_ref.schedule import Precision, harmonic, inverse_root, make_schedule
 

@@ -17,7 +17,7 @@ from valid_ref.scenario.parts import (
     ThresholdsPart,
     WeightsPart,
 )
-from valid_ref.scenario.shorthand import parse_integers, parse_part
+from valid_ref.scenario.scenario import parse_integers, parse_part
 
 Graph = Annotated[str | None, typer.Option(help="paper, complete:5, path:4, ...")]
 Loss = Annotated[str | None, typer.Option(help="random-quadratic:dimension=5, random-ridge, ...")]

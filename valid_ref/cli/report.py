@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from valid_ref.adversary.gossip import Equivocation
+from valid_ref.adversary.models import Equivocation
 from valid_ref.cli import options
 from valid_ref.cli.progress import progress_of
 from valid_ref.cli.summary import summary
 from valid_ref.errors import ValidRefError
-from valid_ref.explore.script import FORMAT as SCRIPT_FORMAT
-from valid_ref.explore.script import Script, replay_script
+from valid_ref.explore.counterexample import FORMAT as SCRIPT_FORMAT
+from valid_ref.explore.counterexample import Script, replay_script
 from valid_ref.front import run as run_scenario
 from valid_ref.oracle import check, open_recording
 from valid_ref.printable import printable

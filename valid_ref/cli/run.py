@@ -12,8 +12,7 @@ from valid_ref.cli import options
 from valid_ref.cli.progress import progress_of
 from valid_ref.cli.report import read_script, subtitle, write_page, write_text
 from valid_ref.cli.summary import summary
-from valid_ref.explore.script import Script, replay_script
-from valid_ref.explore.story import tell
+from valid_ref.explore.counterexample import Script, replay_script, tell
 from valid_ref.front import Run
 from valid_ref.front import run as run_scenario
 from valid_ref.oracle import recording_digest

@@ -10,32 +10,48 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from valid_ref.explore.counterexample import smallest_counterexample
-    from valid_ref.explore.manifest import counts_of, read_manifest, record
-    from valid_ref.explore.results import Exploration, Tally
-    from valid_ref.explore.run import explore
-    from valid_ref.explore.script import Replay, Script, Word, replay_script, script_adversary
-    from valid_ref.explore.settings import Explored, Settings
-    from valid_ref.explore.speed import Speed, measure_plain
-    from valid_ref.explore.story import tell
-    from valid_ref.explore.variants import (
+    from valid_ref.explore.counterexample import (
+        PlayedScript,
+        Script,
+        replay_script,
+        script_adversary,
+        smallest_counterexample,
+        tell,
+    )
+    from valid_ref.explore.plain import Word
+    from valid_ref.explore.results import Exploration, Tally, counts_of, read_manifest, record
+    from valid_ref.explore.run import Speed, explore, measure_plain
+    from valid_ref.explore.settings import (
         AgreementVariant,
         BroadcastVariant,
+        Explored,
         ExploreError,
         Flood,
         Rounds,
+        Settings,
     )
 
 _WHERE = {
-    "counterexample": ("smallest_counterexample",),
-    "manifest": ("counts_of", "read_manifest", "record"),
-    "results": ("Exploration", "Tally"),
-    "run": ("explore",),
-    "script": ("Replay", "Script", "Word", "replay_script", "script_adversary"),
-    "settings": ("Explored", "Settings"),
-    "speed": ("Speed", "measure_plain"),
-    "story": ("tell",),
-    "variants": ("AgreementVariant", "BroadcastVariant", "ExploreError", "Flood", "Rounds"),
+    "counterexample": (
+        "PlayedScript",
+        "Script",
+        "replay_script",
+        "script_adversary",
+        "smallest_counterexample",
+        "tell",
+    ),
+    "plain": ("Word",),
+    "results": ("Exploration", "Tally", "counts_of", "read_manifest", "record"),
+    "run": ("Speed", "explore", "measure_plain"),
+    "settings": (
+        "AgreementVariant",
+        "BroadcastVariant",
+        "Explored",
+        "ExploreError",
+        "Flood",
+        "Rounds",
+        "Settings",
+    ),
 }
 
 __all__ = [
@@ -45,7 +61,7 @@ __all__ = [
     "ExploreError",
     "Explored",
     "Flood",
-    "Replay",
+    "PlayedScript",
     "Rounds",
     "Script",
     "Settings",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from valid_ref.explore.kernel import BYZANTINE, END, Rows, canonical_rows
+from valid_ref.explore.kernels import BYZANTINE, END, NeighbourRows, canonical_rows
 from valid_ref.explore.settings import Explored, Settings
 from valid_ref.graph import AgentGraph, assumption_1, honest_agents
 from valid_ref.graph_families import ATLAS_LIMIT, connected_graphs
@@ -28,7 +28,7 @@ Agents = frozenset[int]
 
 
 @attrs.frozen
-class Case:
+class ExploredCase:
     """A graph, a Byzantine set and, in a broadcast, a source; None is the adversary as source."""
 
     graph: AgentGraph
@@ -54,9 +54,9 @@ class SymmetryClass:
     them or -1, `rounds` the numbers of rounds of the protocols.
     """
 
-    first: Case
+    first: ExploredCase
     members: int
-    rows: Rows
+    rows: NeighbourRows
     source: int
     rounds: tuple[int, ...]
 
@@ -67,7 +67,7 @@ def graphs(agents: int) -> tuple[AgentGraph, ...]:
     return connected_graphs(agents)
 
 
-def pairs(agents: int, *, nobody: bool = False, all_sets: bool = False) -> Iterator[Case]:
+def pairs(agents: int, *, nobody: bool = False, all_sets: bool = False) -> Iterator[ExploredCase]:
     """Every graph with every labelled Byzantine set that leaves somebody honest.
 
     With `nobody` the empty set too; with `all_sets` also where Assumption 1 fails.
@@ -76,10 +76,10 @@ def pairs(agents: int, *, nobody: bool = False, all_sets: bool = False) -> Itera
         for size in range(0 if nobody else 1, agents):
             for chosen in combinations(range(agents), size):
                 if all_sets or assumption_1(graph, chosen):
-                    yield Case(graph, frozenset(chosen))
+                    yield ExploredCase(graph, frozenset(chosen))
 
 
-def neighbour_rows(case: Case, *, ordered: bool = True) -> Rows:
+def neighbour_rows(case: ExploredCase, *, ordered: bool = True) -> NeighbourRows:
     """The neighbours of every honest agent as the compiled core reads them.
 
     Byzantine agents lose their names. Of those that are heard one after the other two are kept:
@@ -119,7 +119,7 @@ def _broadcast_cases(settings: Settings) -> Iterator[SymmetryClass]:
                 rounds.append(settings.agreement.count(pair.graph, len(honest)))
             for source in (-1, *range(len(honest))):
                 name = None if source < 0 else honest[source]
-                case = Case(pair.graph, pair.byzantine, name)
+                case = ExploredCase(pair.graph, pair.byzantine, name)
                 yield SymmetryClass(case, 1, rows, source, tuple(rounds))
 
 

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from valid_ref.explore.script import Word
-from valid_ref.explore.variants import BROADCAST_PHASE, AgreementVariant, BroadcastVariant
+from valid_ref.explore.settings import BROADCAST_PHASE, AgreementVariant, BroadcastVariant
 from valid_ref.graph import honest_agents
 from valid_ref.protocols.agreement import PHASE as AGREEMENT_PHASE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from valid_ref.explore.cases import Case
+    from valid_ref.explore.cases import ExploredCase
 
 AgentState = tuple[int, bool, bool]
 """What an agent holds (0 is null), whether it will send it, whether it has alarmed."""
@@ -35,6 +34,17 @@ Known = dict[tuple[AgentState, Heard, bool], dict[AgentState, Spoken]]
 
 
 @attrs.frozen
+class Word:
+    """What a Byzantine agent says on one edge in one round: a value, or true for "I am alarmed"."""
+
+    phase: str
+    round: int
+    sender: int
+    receiver: int
+    says: str | bool
+
+
+@attrs.frozen
 class Step:
     """The cheapest known way into a state: its price, the number of words, and the words."""
 
@@ -46,7 +56,7 @@ class Step:
 class PlainBroadcast:
     """One case of a broadcast over so many values, an honest source having value 1."""
 
-    case: Case
+    case: ExploredCase
     variant: BroadcastVariant
     values: int
     rounds: int = attrs.field(init=False)
@@ -119,7 +129,7 @@ def reachable(plain: PlainBroadcast) -> tuple[set[Joint], int]:
     for number in range(1, plain.rounds + 1):
         layer = {
             after for joint in layer for after in product(*plain.options(joint, number, known))
-        }  # fmt: skip
+        }
         states += len(layer)
     return layer, states
 
@@ -145,7 +155,9 @@ def _price(spoken: Spoken) -> int:
     return sum(map(bool, spoken))
 
 
-def _words(case: Case, number: int, spoken: list[Spoken], names: tuple[str, ...]) -> Iterator[Word]:
+def _words(
+    case: ExploredCase, number: int, spoken: list[Spoken], names: tuple[str, ...]
+) -> Iterator[Word]:
     for agent, values in zip(case.honest, spoken, strict=True):
         liars = [u for u in case.graph.neighbours(agent) if u in case.byzantine]
         for sender, value in zip(liars, values, strict=True):
@@ -154,7 +166,7 @@ def _words(case: Case, number: int, spoken: list[Spoken], names: tuple[str, ...]
 
 
 def cheapest_lies(
-    case: Case, variant: AgreementVariant, alarmed: frozenset[int]
+    case: ExploredCase, variant: AgreementVariant, alarmed: frozenset[int]
 ) -> Mapping[frozenset[int], tuple[Word, ...]]:
     """Every set of honest agents that can end alarmed from this start, with the fewest lies."""
     honest = frozenset(honest_agents(case.graph, case.byzantine))

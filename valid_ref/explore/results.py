@@ -1,15 +1,21 @@
-"""What an exploration found: instances and violations by property and kind, and states."""
+"""What an exploration found, and the record of explorations in the repository.
 
-from __future__ import annotations
+`docs/tables/explored.json` has one entry for every settings; `counts` must come out again exactly,
+`measured` is about one machine on one day and is never asserted.
+"""
 
+import json
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from valid_ref.document import read_json, unstructure
+from valid_ref.explore.settings import ExploreError, Settings
+
 if TYPE_CHECKING:
-    from valid_ref.explore.cases import Case
-    from valid_ref.explore.settings import Settings
+    from valid_ref.explore.cases import ExploredCase
 
 
 @attrs.frozen
@@ -38,7 +44,7 @@ class Exploration:
     states: int
     represented: int
     classes: int
-    violating: Mapping[str, tuple[Case, ...]]
+    violating: Mapping[str, tuple["ExploredCase", ...]]
     notes: Mapping[str, int] = attrs.field(factory=dict)
 
     def violations(self, name: str) -> int:
@@ -61,7 +67,7 @@ class Exploration:
                 name: {
                     "instances": sum(tally.instances for tally in kinds.values()),
                     "violations": self.violations(name),
-                    "kinds": {kind: attrs.asdict(tally) for kind, tally in kinds.items()},
+                    "kinds": {kind: unstructure(tally) for kind, tally in kinds.items()},
                 }
                 for name, kinds in self.tallies.items()
             },
@@ -69,8 +75,58 @@ class Exploration:
         }
 
 
-def smallest(cases: Iterable[Case]) -> tuple[Case, ...]:
+def smallest(cases: Iterable["ExploredCase"]) -> tuple["ExploredCase", ...]:
     """Those of the cases that have the fewest agents, in their order."""
     listed = list(cases)
     fewest = min((case.graph.agents for case in listed), default=0)
     return tuple(case for case in listed if case.graph.agents == fewest)
+
+
+FORMAT = "valid-ref explored 1"
+
+
+@attrs.frozen
+class Entry:
+    """One recorded exploration."""
+
+    settings: Settings
+    counts: Mapping[str, Any]
+    measured: Mapping[str, Any]
+
+
+def read_manifest(path: Path) -> tuple[Entry, ...]:
+    """All entries, in their order."""
+    data = read_json(path.read_text(encoding="utf-8"))
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise ExploreError(f"{path} is not a manifest of explorations")
+    return tuple(
+        Entry(Settings.from_json(entry["settings"]), entry["counts"], entry["measured"])
+        for entry in data["explorations"]
+    )
+
+
+def counts_of(exploration: Exploration) -> dict[str, Any]:
+    """What a manifest keeps of an exploration, beside its settings."""
+    counts = exploration.as_json()
+    del counts["settings"]
+    return counts
+
+
+def record(path: Path, exploration: Exploration, measured: Mapping[str, Any]) -> None:
+    """Write an exploration into a manifest, in the place of an earlier one of equal settings."""
+    new = Entry(exploration.settings, counts_of(exploration), measured)
+    entries = list(read_manifest(path)) if path.exists() else []
+    wanted = new.settings.as_json()
+    places = [i for i, entry in enumerate(entries) if entry.settings.as_json() == wanted]
+    if places:
+        entries[places[0]] = new
+    else:
+        entries.append(new)
+    document = {
+        "format": FORMAT,
+        "explorations": [
+            {"settings": e.settings.as_json(), "counts": e.counts, "measured": e.measured}
+            for e in entries
+        ],
+    }
+    path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")

@@ -6,16 +6,14 @@ from itertools import product
 from valid_ref.alarms import Alarm, Raised
 from valid_ref.explore.cases import graphs
 from valid_ref.explore.results import Tally
-from valid_ref.explore.settings import Settings
-from valid_ref.explore.variants import BROADCAST_PHASE, SLOT
+from valid_ref.explore.settings import BROADCAST_PHASE, SLOT, Settings
 from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import star
 from valid_ref.guarantees.agreement import alarms_stay, quiet_stays_quiet
 from valid_ref.guarantees.broadcast import (
     BroadcastOutcome,
-    Verdict,
+    GuaranteeVerdict,
     delivered_to_all,
-    replay,
     values_of,
     written_once,
 )
@@ -80,14 +78,12 @@ def broadcast_contexts(
     for degree in range(1, settings.max_agents):
         machine = settings.broadcast.machine(star(degree + 1), SOURCE)
         for number in sorted({1, machine.rounds}):
-            for state, words in product(
-                states, product((None, *settings.values), repeat=degree)
-            ):  # fmt: skip
+            for state, words in product(states, product((None, *settings.values), repeat=degree)):
                 inbox = {v: {} if w is None else {tag: w} for v, w in enumerate(words, 1)}
                 yield machine, number, state, inbox
 
 
-def _fault_free(settings: Settings, graph: AgentGraph, source: int) -> Verdict:
+def _fault_free(settings: Settings, graph: AgentGraph, source: int) -> GuaranteeVerdict:
     machine = settings.broadcast.machine(graph, source)
     private: dict[int, Mapping[int | str, object]] = {
         agent: {SLOT: settings.values[0]} if agent == source else {}
@@ -97,7 +93,7 @@ def _fault_free(settings: Settings, graph: AgentGraph, source: int) -> Verdict:
     return delivered_to_all(BroadcastOutcome(graph, frozenset(), values_of(private), states))
 
 
-def _agreement_step(settings: Settings) -> Iterator[Verdict]:
+def _agreement_step(settings: Settings) -> Iterator[GuaranteeVerdict]:
     for degree in range(1, settings.max_agents):
         machine = settings.agreement.machine(star(degree + 1), degree + 1)
         for alarmed, words in product(
@@ -108,11 +104,11 @@ def _agreement_step(settings: Settings) -> Iterator[Verdict]:
             yield alarms_stay([{HUB: before}, {HUB: machine.receive(before, 1, inbox)}])
 
 
-def _quiet(settings: Settings, graph: AgentGraph) -> Verdict:
+def _quiet(settings: Settings, graph: AgentGraph) -> GuaranteeVerdict:
     machine = settings.agreement.machine(graph, graph.agents)
     private = dict.fromkeys(range(graph.agents), False)
-    rounds = run_machine(graph, machine, private).rounds
-    return quiet_stays_quiet(graph, frozenset(), replay(graph, machine, private, rounds))
+    result = run_machine(graph, machine, private, keep_states=True)
+    return quiet_stays_quiet(graph, frozenset(), result.history)
 
 
 def _graphs(settings: Settings) -> Iterator[AgentGraph]:
@@ -120,7 +116,7 @@ def _graphs(settings: Settings) -> Iterator[AgentGraph]:
         yield from graphs(agents)
 
 
-def _tally(verdicts: Iterator[Verdict]) -> Tally:
+def _tally(verdicts: Iterator[GuaranteeVerdict]) -> Tally:
     instances = violations = 0
     for verdict in verdicts:
         instances += 1

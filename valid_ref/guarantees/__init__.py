@@ -8,8 +8,10 @@ from valid_ref.guarantees.admissible import (
     admissible_ellipsoid,
     best_byzantine_vectors,
     distance_to_admissible,
+    heterogeneity,
     in_relaxed_set,
     is_admissible,
+    is_heterogeneous,
     phi,
 )
 from valid_ref.guarantees.bounds import (
@@ -19,20 +21,17 @@ from valid_ref.guarantees.bounds import (
     derive_bounds,
     range_conflicts,
 )
-from valid_ref.guarantees.certificate import (
+from valid_ref.guarantees.thresholds import (
     Certificate,
     CertificateError,
-    NetworkProblem,
-    certify,
-)
-from valid_ref.guarantees.heterogeneity import heterogeneity, is_heterogeneous
-from valid_ref.guarantees.thresholds import (
     Level,
+    NetworkProblem,
     Origin,
     Thresholds,
     calibrate,
     calibrated_weighting,
     certified_thresholds,
+    certify,
     shortfalls,
     thresholds_from_runs,
 )

@@ -174,8 +174,8 @@ def admissible_ball(problem: Problem, agents: Iterable[int], delta: float) -> El
         raise AdmissibleError("the losses of U are not h |x - c|^2 / 2, one h", clause="GU-6")
     n, centres = len(problem.losses), np.array([quadratic.centre for quadratic in quadratics])
     mean = centres.mean(axis=0)
-    room = n * delta / h**2 - float(((centres - mean) ** 2).sum())
-    return Ellipsoid(identity, mean, b / (len(chosen) * n) * room if b else min(room, 0.0))
+    level = n * delta / h**2 - float(((centres - mean) ** 2).sum())
+    return Ellipsoid(identity, mean, b / (len(chosen) * n) * level if b else min(level, 0.0))
 
 
 def distance_to_admissible(
@@ -247,3 +247,20 @@ def _least_phi(problem: Problem, chosen: Sequence[int], point: FloatVector) -> F
             break
         point = point - length * direction
     return point
+
+
+def heterogeneity(problem: Problem) -> float:
+    """(1/n) sum_v |G_v(x*)|^2: the least delta for which the problem is delta-heterogeneous.
+
+    Implements: GU-1.
+    """
+    optimum = problem.minimiser()
+    return float(np.mean([(loss.gradient(optimum) ** 2).sum() for loss in problem.losses]))
+
+
+def is_heterogeneous(problem: Problem, delta: float, tolerance: float = 0.0) -> bool:
+    """Whether the problem is delta-heterogeneous, up to a tolerance for floating point.
+
+    Implements: GU-1.
+    """
+    return heterogeneity(problem) <= delta + tolerance

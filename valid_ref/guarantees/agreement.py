@@ -1,12 +1,13 @@
 """What ValidationStateAgreement promises, and what a late Byzantine alarm can reach.
 
-A history has the states of all agents before round 1 and after every round; `replay` makes it.
+A history has the states of all agents before round 1 and after every round, as `run_machine`
+keeps them.
 """
 
 from collections.abc import Mapping, Sequence
 
 from valid_ref.graph import AgentGraph, assumption_1, honest_agents
-from valid_ref.guarantees.broadcast import Verdict
+from valid_ref.guarantees.broadcast import GuaranteeVerdict
 from valid_ref.machine import Round
 from valid_ref.protocols.agreement import AgreementState
 
@@ -14,7 +15,7 @@ Agents = frozenset[int]
 History = Sequence[Mapping[int, AgreementState]]
 
 
-def alarms_stay(history: History) -> Verdict:
+def alarms_stay(history: History) -> GuaranteeVerdict:
     """An agent that has an alarm after a round has it after every later one.
 
     Implements: S1.
@@ -23,11 +24,11 @@ def alarms_stay(history: History) -> Verdict:
         before, after = history[number - 1], history[number]
         lost = [agent for agent in before if not _only_added(before[agent], after[agent])]
         if lost:
-            return Verdict(False, tuple(lost), f"an alarm is gone after round {number}")
-    return Verdict(True, (), "no alarm was lost")
+            return GuaranteeVerdict(False, tuple(lost), f"an alarm is gone after round {number}")
+    return GuaranteeVerdict(True, (), "no alarm was lost")
 
 
-def alarm_reaches_all(graph: AgentGraph, byzantine: Agents, history: History) -> Verdict:
+def alarm_reaches_all(graph: AgentGraph, byzantine: Agents, history: History) -> GuaranteeVerdict:
     """An honest alarm at the start is everybody's after |H|-1 rounds, and at the end.
 
     Implements: S2.
@@ -35,43 +36,43 @@ def alarm_reaches_all(graph: AgentGraph, byzantine: Agents, history: History) ->
     honest = honest_agents(graph, byzantine)
     connected = assumption_1(graph, byzantine)
     if not connected:
-        return Verdict.vacuous(connected.reason)
+        return GuaranteeVerdict.vacuous(connected.reason)
     if not alarmed_among(honest, history[0]):
-        return Verdict.vacuous("no honest agent is alarmed at the start")
+        return GuaranteeVerdict.vacuous("no honest agent is alarmed at the start")
     for number in sorted({min(len(honest), len(history)) - 1, len(history) - 1}):
         without = sorted(set(honest) - alarmed_among(honest, history[number]))
         if without:
-            return Verdict(False, tuple(without), f"not alarmed after round {number}")
-    return Verdict(True, (), "all honest agents are alarmed")
+            return GuaranteeVerdict(False, tuple(without), f"not alarmed after round {number}")
+    return GuaranteeVerdict(True, (), "all honest agents are alarmed")
 
 
-def quiet_stays_quiet(graph: AgentGraph, byzantine: Agents, history: History) -> Verdict:
+def quiet_stays_quiet(graph: AgentGraph, byzantine: Agents, history: History) -> GuaranteeVerdict:
     """With no Byzantine agent and no alarm at the start there is none at the end.
 
     Implements: S3.
     """
     everyone = range(graph.agents)
     if byzantine:
-        return Verdict.vacuous("there are Byzantine agents")
+        return GuaranteeVerdict.vacuous("there are Byzantine agents")
     if alarmed_among(everyone, history[0]):
-        return Verdict.vacuous("an agent is alarmed at the start")
+        return GuaranteeVerdict.vacuous("an agent is alarmed at the start")
     alarmed = sorted(alarmed_among(everyone, history[-1]))
-    return Verdict.of(alarmed, "nobody is alarmed", "alarmed without a cause")
+    return GuaranteeVerdict.of(alarmed, "nobody is alarmed", "alarmed without a cause")
 
 
 def lies_spread_as_balls(
     graph: AgentGraph, byzantine: Agents, rounds: Sequence[Round], history: History
-) -> Verdict:
+) -> GuaranteeVerdict:
     """Where no honest agent starts alarmed, exactly those end so whom the lies told can reach.
 
     Implements: S4.
     """
     honest = honest_agents(graph, byzantine)
     if alarmed_among(honest, history[0]):
-        return Verdict.vacuous("an honest agent is alarmed at the start")
+        return GuaranteeVerdict.vacuous("an honest agent is alarmed at the start")
     expected = reached_by_lies(graph, byzantine, rounds)
     wrong = sorted(alarmed_among(honest, history[-1]) ^ expected)
-    return Verdict.of(
+    return GuaranteeVerdict.of(
         wrong, f"exactly {sorted(expected)} are alarmed", f"{sorted(expected)} ought to be alarmed"
     )
 

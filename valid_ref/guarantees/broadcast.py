@@ -8,13 +8,12 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from valid_ref.graph import AgentGraph, assumption_1, honest_agents
-from valid_ref.machine import Machine, PrivateT, Round, StateT
 from valid_ref.protocols.agreement import AgreementState
 from valid_ref.protocols.broadcast import BroadcastState, Slot, Tag
 
 
 @attrs.frozen
-class Verdict:
+class GuaranteeVerdict:
     """Whether a guarantee holds in a run, and the agents that break it; true exactly if it does."""
 
     holds: bool
@@ -25,12 +24,12 @@ class Verdict:
         return self.holds
 
     @classmethod
-    def of(cls, offenders: Sequence[int], kept: str, broken: str) -> "Verdict":
+    def of(cls, offenders: Sequence[int], kept: str, broken: str) -> "GuaranteeVerdict":
         """Holds exactly if nobody offends."""
         return cls(not offenders, tuple(offenders), broken if offenders else kept)
 
     @classmethod
-    def vacuous(cls, premise: str) -> "Verdict":
+    def vacuous(cls, premise: str) -> "GuaranteeVerdict":
         """Holds because its premise does not."""
         return cls(True, (), f"nothing is promised: {premise}")
 
@@ -76,59 +75,36 @@ def values_of(private: Mapping[int, Mapping[Slot, object]]) -> Mapping[Tag, obje
     return {(source, slot): own[slot] for source, own in private.items() for slot in own}
 
 
-def replay(
-    graph: AgentGraph,
-    machine: Machine[PrivateT, StateT],
-    private: Mapping[int, PrivateT],
-    rounds: Sequence[Round],
-) -> tuple[Mapping[int, StateT], ...]:
-    """The states of all agents before round 1 and after every recorded round."""
-    states = {agent: machine.start(agent, private[agent]) for agent in range(graph.agents)}
-    history: list[Mapping[int, StateT]] = [states]
-    for number, spoken in enumerate(rounds, 1):
-        states = {
-            agent: machine.receive(state, number, _heard(graph, spoken, agent))
-            for agent, state in states.items()
-        }
-        history.append(states)
-    return tuple(history)
-
-
-def _heard(graph: AgentGraph, spoken: Round, receiver: int) -> dict[int, object]:
-    words = {sender: spoken.on_edge(sender, receiver) for sender in graph.neighbours(receiver)}
-    return {sender: message for sender, message in words.items() if message is not None}
-
-
-def delivered_to_all(outcome: BroadcastOutcome) -> Verdict:
+def delivered_to_all(outcome: BroadcastOutcome) -> GuaranteeVerdict:
     """With no Byzantine agent all agents end with the values of the sources, without alarms.
 
     Implements: V1.
     """
     if outcome.byzantine:
-        return Verdict.vacuous("there are Byzantine agents")
+        return GuaranteeVerdict.vacuous("there are Byzantine agents")
     if outcome.alarmed:
-        return Verdict(False, outcome.alarmed, "alarms although everybody is honest")
+        return GuaranteeVerdict(False, outcome.alarmed, "alarms although everybody is honest")
     return _everywhere(outcome, outcome.values)
 
 
-def common_values_unless_alarm(outcome: BroadcastOutcome) -> Verdict:
+def common_values_unless_alarm(outcome: BroadcastOutcome) -> GuaranteeVerdict:
     """Without an honest alarm all honest agents hold one non-null value a tag, their source's.
 
     Implements: V2.
     """
     connected = assumption_1(outcome.graph, outcome.byzantine)
     if not connected:
-        return Verdict.vacuous(connected.reason)
+        return GuaranteeVerdict.vacuous(connected.reason)
     if outcome.alarmed:
-        return Verdict.vacuous(f"honest agents {list(outcome.alarmed)} have alarmed")
+        return GuaranteeVerdict.vacuous(f"honest agents {list(outcome.alarmed)} have alarmed")
     for tag in outcome.values:
         divided = outcome.divided(tag)
         if divided:
-            return Verdict(False, divided, f"no common value of {tag}, and no alarm")
+            return GuaranteeVerdict(False, divided, f"no common value of {tag}, and no alarm")
     return _everywhere(outcome, _of_honest_sources(outcome))
 
 
-def written_once(history: Sequence[Mapping[int, BroadcastState]]) -> Verdict:
+def written_once(history: Sequence[Mapping[int, BroadcastState]]) -> GuaranteeVerdict:
     """Over all rounds of a broadcast: a value once held stays, and an alarm once raised stays.
 
     Implements: V3.
@@ -137,11 +113,13 @@ def written_once(history: Sequence[Mapping[int, BroadcastState]]) -> Verdict:
         before, after = history[number - 1], history[number]
         changed = [agent for agent in before if not _only_added(before[agent], after[agent])]
         if changed:
-            return Verdict(False, tuple(changed), f"taken back or overwritten in round {number}")
-    return Verdict(True, (), "values and alarms were only added")
+            return GuaranteeVerdict(
+                False, tuple(changed), f"taken back or overwritten in round {number}"
+            )
+    return GuaranteeVerdict(True, (), "values and alarms were only added")
 
 
-def quiet_neighbours_agree(outcome: BroadcastOutcome) -> Verdict:
+def quiet_neighbours_agree(outcome: BroadcastOutcome) -> GuaranteeVerdict:
     """Two adjacent honest agents without an alarm hold equal non-null values for every tag.
 
     Implements: V4.
@@ -151,11 +129,13 @@ def quiet_neighbours_agree(outcome: BroadcastOutcome) -> Verdict:
         for tag in outcome.values if {u, v} <= quiet else ():
             first, second = outcome.holds(u, tag), outcome.holds(v, tag)
             if first is None or second is None or first != second:
-                return Verdict(False, (u, v), f"{first!r} and {second!r} for {tag}, and no alarm")
-    return Verdict(True, (), "adjacent honest agents without an alarm agree")
+                return GuaranteeVerdict(
+                    False, (u, v), f"{first!r} and {second!r} for {tag}, and no alarm"
+                )
+    return GuaranteeVerdict(True, (), "adjacent honest agents without an alarm agree")
 
 
-def source_value_or_own_alarm(outcome: BroadcastOutcome) -> Verdict:
+def source_value_or_own_alarm(outcome: BroadcastOutcome) -> GuaranteeVerdict:
     """The printed claim, false: each honest agent holds an honest source's value or has alarmed.
 
     Implements: V5.
@@ -163,35 +143,39 @@ def source_value_or_own_alarm(outcome: BroadcastOutcome) -> Verdict:
     for tag, value in _of_honest_sources(outcome).items():
         wrong = set(outcome.dissenters(tag, value)) - set(outcome.alarmed)
         if wrong:
-            return Verdict(False, tuple(sorted(wrong)), f"not the value of {tag}, and no own alarm")
-    return Verdict(True, (), "every honest agent holds the values or has itself alarmed")
+            return GuaranteeVerdict(
+                False, tuple(sorted(wrong)), f"not the value of {tag}, and no own alarm"
+            )
+    return GuaranteeVerdict(True, (), "every honest agent holds the values or has itself alarmed")
 
 
 def common_values_or_all_alarmed(
     outcome: BroadcastOutcome, agreement: Mapping[int, AgreementState]
-) -> Verdict:
+) -> GuaranteeVerdict:
     """After the agreement all honest agents are alarmed, or all hold one non-null value a tag.
 
     Implements: VS1.
     """
     connected = assumption_1(outcome.graph, outcome.byzantine)
     if not connected:
-        return Verdict.vacuous(connected.reason)
+        return GuaranteeVerdict.vacuous(connected.reason)
     if all(agreement[agent].alarmed for agent in outcome.honest):
-        return Verdict(True, (), "all honest agents are alarmed")
+        return GuaranteeVerdict(True, (), "all honest agents are alarmed")
     for tag in outcome.values:
         divided = outcome.divided(tag)
         if divided:
-            return Verdict(False, divided, f"no common value of {tag}, and some end without alarm")
-    return Verdict(True, (), "all honest agents hold the same values")
+            return GuaranteeVerdict(
+                False, divided, f"no common value of {tag}, and some end without alarm"
+            )
+    return GuaranteeVerdict(True, (), "all honest agents hold the same values")
 
 
-def _everywhere(outcome: BroadcastOutcome, values: Mapping[Tag, object]) -> Verdict:
+def _everywhere(outcome: BroadcastOutcome, values: Mapping[Tag, object]) -> GuaranteeVerdict:
     for tag, value in values.items():
         dissenters = outcome.dissenters(tag, value)
         if dissenters:
-            return Verdict(False, dissenters, f"not the value {value!r} of {tag}")
-    return Verdict(True, (), "all honest agents hold the values")
+            return GuaranteeVerdict(False, dissenters, f"not the value {value!r} of {tag}")
+    return GuaranteeVerdict(True, (), "all honest agents hold the values")
 
 
 def _of_honest_sources(outcome: BroadcastOutcome) -> Mapping[Tag, object]:

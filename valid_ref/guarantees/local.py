@@ -10,7 +10,7 @@ import numpy as np
 
 from valid_ref.alarms import Alarm, Raised
 from valid_ref.execution import Execution
-from valid_ref.guarantees.broadcast import Verdict
+from valid_ref.guarantees.broadcast import GuaranteeVerdict
 from valid_ref.lattice import residual
 from valid_ref.protocols import learn, local_validate
 from valid_ref.protocols.local_validate import Transcript
@@ -53,7 +53,7 @@ def local_alarms(execution: Execution, agent: int) -> tuple[Raised, ...]:
     return tuple(raised for raised in alarms if raised.phase.startswith(phases))
 
 
-def quiet_if_all_honest(execution: Execution) -> Verdict:
+def quiet_if_all_honest(execution: Execution) -> GuaranteeVerdict:
     """With no Byzantine agent nobody alarms up to the end of LocalValidate.
 
     Nothing is promised where an agent's own update left the range (AR-14): the norm bounds of
@@ -62,12 +62,12 @@ def quiet_if_all_honest(execution: Execution) -> Verdict:
     Implements: L1.
     """
     if execution.byzantine:
-        return Verdict.vacuous("there are Byzantine agents")
+        return GuaranteeVerdict.vacuous("there are Byzantine agents")
     alarms = {v: local_alarms(execution, v) for v in execution.honest}
     if any(r.alarm is Alarm.OWN_UPDATE_OUT_OF_RANGE for own in alarms.values() for r in own):
-        return Verdict.vacuous("the update of an honest agent left the range")
+        return GuaranteeVerdict.vacuous("the update of an honest agent left the range")
     alarmed = [v for v in execution.honest if alarms[v]]
-    return Verdict.of(alarmed, "nobody alarms", "alarms although everybody is honest")
+    return GuaranteeVerdict.of(alarmed, "nobody alarms", "alarms although everybody is honest")
 
 
 def undetected(execution: Execution) -> tuple[int, ...]:

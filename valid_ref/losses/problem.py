@@ -6,8 +6,15 @@ import attrs
 import numpy as np
 
 from valid_ref.lattice import FloatVector, GradientSource
-from valid_ref.losses.loss import FloatMatrix, Loss, LossError, check_integer, multiply
-from valid_ref.losses.quadratic import Noise, Quadratic
+from valid_ref.losses.loss import (
+    FloatMatrix,
+    Loss,
+    LossError,
+    Noise,
+    Quadratic,
+    check_integer,
+    multiply,
+)
 
 
 def _as_tuple(losses: Iterable[Loss]) -> tuple[Loss, ...]:

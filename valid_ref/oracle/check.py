@@ -22,7 +22,7 @@ from valid_ref.oracle.replay import AgentReplay, Confirmed, replayed
 from valid_ref.printable import printable
 from valid_ref.protocols.measures import Replayed
 from valid_ref.protocols.valid import ValidState
-from valid_ref.scenario.build_loss import build_problem
+from valid_ref.scenario.build import build_problem
 from valid_ref.scenario.parts import Logistic, Quadratics, RandomQuadratics, Ridge
 from valid_ref.scenario.scenario import Scenario
 

@@ -1,6 +1,6 @@
 """The outcome of a run with its evidence, condition by condition."""
 
-from valid_ref.explore.script import Replay
+from valid_ref.explore.counterexample import PlayedScript
 from valid_ref.front import Run
 from valid_ref.guarantees.outcome import Judgement, Outcome
 from valid_ref.oracle import Verdict
@@ -62,7 +62,7 @@ def of_recording(verdict: Verdict, eps_success: float | None) -> OutcomeView:
     return outcome(findings.outcome, (first, *rest))
 
 
-def of_replay(replay: Replay) -> OutcomeView:
+def of_replay(replay: PlayedScript) -> OutcomeView:
     """A counterexample: the guarantee, and who breaks it."""
     holds = replay.verdict.holds
     broken = replay.script.broken

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import attrs
 
 from valid_ref.errors import ValidRefError
-from valid_ref.explore.script import Replay
+from valid_ref.explore.counterexample import PlayedScript
 from valid_ref.front import Run
 from valid_ref.graph import AgentGraph
 from valid_ref.lattice import from_lattice
@@ -152,14 +152,14 @@ def watch_played(played: Played, label: str, outcome: OutcomeView) -> Watched:
     )
 
 
-def watch_replay(replay: Replay, label: str) -> Watched:
+def watch_replay(replay: PlayedScript, label: str) -> Watched:
     """A counterexample of the explorer, played through the real machines."""
     rounds: tuple[Round, ...] = ()
     after: tuple[Mapping[int, object], ...] = ()
     if replay.broadcast is not None:
-        rounds, after = rounds + replay.broadcast.rounds, after + replay.broadcast_history[1:]
+        rounds, after = rounds + replay.broadcast.rounds, after + replay.broadcast.history[1:]
     if replay.agreement is not None:
-        rounds, after = rounds + replay.agreement.rounds, after + replay.agreement_history[1:]
+        rounds, after = rounds + replay.agreement.rounds, after + replay.agreement.history[1:]
     played = Played(replay.script.graph, replay.script.byzantine, rounds, after)
     return watch_played(played, label, outcomes.of_replay(replay))
 

@@ -1,5 +1,6 @@
 """From a scenario to what a run needs: parameters, losses, private inputs, the adversary."""
 
+import math
 from collections.abc import Mapping
 
 import attrs
@@ -8,16 +9,24 @@ import numpy as np
 from valid_ref.adversary.attack import Deviation, Setting
 from valid_ref.graph import AgentGraph, assumption_1, assumption_1_plus
 from valid_ref.graph_families import parse_family
+from valid_ref.guarantees.admissible import heterogeneity
 from valid_ref.guarantees.bounds import (
     GivenConstants,
     configured_bounds,
     derive_bounds,
     range_conflicts,
 )
-from valid_ref.guarantees.heterogeneity import heterogeneity
 from valid_ref.hashing import PrimeField
 from valid_ref.lattice import IntVector, LatticeParameters, default_limits, squared_norm, to_lattice
-from valid_ref.losses import Problem
+from valid_ref.losses import (
+    LogisticRegression,
+    Loss,
+    LossError,
+    Problem,
+    Quadratic,
+    RidgeLeastSquares,
+    random_quadratics,
+)
 from valid_ref.machine import Adversary
 from valid_ref.protocols.parameters import (
     Bounds,
@@ -25,12 +34,34 @@ from valid_ref.protocols.parameters import (
     ValidParameters,
 )
 from valid_ref.protocols.valid import Private
-from valid_ref.scenario.build_loss import build_problem
-from valid_ref.scenario.build_schedule import build_schedule
-from valid_ref.scenario.build_weighting import build_weightings
-from valid_ref.scenario.parts import ConfiguredBounds, Edges, NoBounds
+from valid_ref.scenario.parts import (
+    ConfiguredBounds,
+    ConstantSteps,
+    DataAgent,
+    Diminishing,
+    Edges,
+    ExperimentSteps,
+    ExplicitSteps,
+    Logistic,
+    NoBounds,
+    Paper,
+    Quadratics,
+    RandomLogistic,
+    RandomQuadratics,
+    RandomRidge,
+    Ridge,
+)
 from valid_ref.scenario.scenario import Scenario
-from valid_ref.schedule import Schedule
+from valid_ref.scenario.weightings import build_weightings
+from valid_ref.schedule import (
+    Schedule,
+    ScheduleError,
+    constant,
+    experiment,
+    harmonic,
+    inverse_root,
+    make_schedule,
+)
 
 
 @attrs.frozen
@@ -59,16 +90,25 @@ def prepare(scenario: Scenario) -> Prepared:
     problem = build_problem(scenario, graph.agents)
     schedule = build_schedule(scenario, graph, problem)
     lattice = default_limits(
-        problem.dimension, schedule, graph.max_degree, scenario.prime,
+        problem.dimension,
+        schedule,
+        graph.max_degree,
+        scenario.prime,
         enforce_field_range=scenario.reading.P20,
-    )  # fmt: skip
+    )
     start = _start_model(scenario, problem, lattice)
     delta = heterogeneity(problem) if scenario.delta is None else scenario.delta
     bounds, notes = _bounds(scenario, problem, schedule, lattice, start)
     parameters = ValidParameters(
-        graph, lattice, start, field, bounds, (),
-        scenario.keys_checked, scenario.reading,
-    )  # fmt: skip
+        graph=graph,
+        lattice=lattice,
+        start_model=start,
+        field=field,
+        bounds=bounds,
+        weightings=(),
+        checked_keys=scenario.keys_checked,
+        reading=scenario.reading,
+    )
     weightings, said = build_weightings(scenario, parameters, problem, delta)
     parameters = attrs.evolve(parameters, weightings=weightings)
     notes += said
@@ -76,14 +116,14 @@ def prepare(scenario: Scenario) -> Prepared:
     setting = Setting(parameters, problem, byzantine, delta, scenario.seed)
     deviation = Deviation() if scenario.attack is None else scenario.attack.build(setting)
     return Prepared(
-        parameters,
-        problem,
-        _private(scenario, problem, deviation),
-        byzantine,
-        deviation.adversary,
-        delta,
-        _success(scenario, problem),
-        notes + said,
+        parameters=parameters,
+        problem=problem,
+        private=_private(scenario, problem, deviation),
+        byzantine=byzantine,
+        adversary=deviation.adversary,
+        delta=delta,
+        eps_success=_success(scenario, problem),
+        notes=notes + said,
     )
 
 
@@ -183,3 +223,111 @@ def _success(scenario: Scenario, problem: Problem) -> float:
     alone = [problem.minimiser((agent,)) for agent in range(len(problem.losses))]
     apart = float(np.mean([np.sum((minimiser - optimum) ** 2) for minimiser in alone]))
     return max(float(np.sum((start - optimum) ** 2)), apart) / 10
+
+
+def build_problem(scenario: Scenario, agents: int) -> Problem:
+    """One loss per agent, with the scenario's batch size and seed."""
+    part = scenario.loss
+    if isinstance(part, RandomQuadratics):
+        _check_size(part.dimension, 1)
+        return random_quadratics(
+            agents,
+            part.dimension,
+            scenario.seed,
+            condition=part.condition,
+            scale=part.scale,
+            noise=part.noise,
+            spread=part.spread,
+            batch=scenario.batch,
+        )
+    losses = tuple(_losses(scenario, agents))
+    if len(losses) != agents:
+        raise LossError(f"{len(losses)} losses for {agents} agents", clause="MO-9")
+    return Problem(losses, scenario.batch, scenario.seed)
+
+
+def _losses(scenario: Scenario, agents: int) -> list[Loss]:
+    part = scenario.loss
+    if isinstance(part, Quadratics):
+        return [
+            Quadratic(_matrix(one.hessian), np.array(one.centre), part.noise, part.spread)
+            for one in part.agents
+        ]
+    if isinstance(part, Ridge | Logistic):
+        make = RidgeLeastSquares if isinstance(part, Ridge) else LogisticRegression
+        return [
+            make(_matrix(one.features), np.array(one.targets), part.ridge) for one in part.agents
+        ]
+    if isinstance(part, RandomRidge | RandomLogistic):
+        _check_size(part.dimension, part.samples)
+        kind = RidgeLeastSquares if isinstance(part, RandomRidge) else LogisticRegression
+        signs = isinstance(part, RandomLogistic)
+        data = [
+            _random_data(scenario.seed, agent, part.dimension, part.samples, signs=signs)
+            for agent in range(agents)
+        ]
+        return [kind(_matrix(one.features), np.array(one.targets), part.ridge) for one in data]
+    raise LossError(f"{type(part).__name__} has no losses of its own", clause="MO-9")
+
+
+def _random_data(seed: int, agent: int, dimension: int, samples: int, *, signs: bool) -> DataAgent:
+    """Features in the unit ball; targets from a model that differs a little by agent."""
+    generator = np.random.default_rng([seed, agent])
+    features = generator.standard_normal((samples, dimension))
+    features /= np.maximum(1.0, np.sqrt((features**2).sum(axis=1, keepdims=True)))
+    model = np.ones(dimension) + 0.3 * generator.standard_normal(dimension)
+    targets = (features * model).sum(axis=1) + 0.1 * generator.standard_normal(samples)
+    targets = np.where(targets >= 0, 1.0, -1.0) if signs else targets
+    return DataAgent(tuple(map(tuple, features.tolist())), tuple(targets.tolist()))
+
+
+def _matrix(rows: tuple[tuple[float, ...], ...]) -> np.ndarray:
+    if len({len(row) for row in rows}) != 1:
+        raise LossError("the rows of a matrix have different lengths", clause="MO-9")
+    return np.array(rows, dtype=np.float64)
+
+
+def _check_size(dimension: int, samples: int) -> None:
+    if dimension < 1 or samples < 1:
+        raise LossError(f"dimension {dimension}, samples {samples}: below 1", clause="MO-9")
+
+
+def build_schedule(scenario: Scenario, graph: AgentGraph, problem: Problem) -> Schedule:
+    """The integers a_t, A_t of a scenario.
+
+    Implements: LM-9.
+    """
+    part, T, precision = scenario.schedule, scenario.rounds, scenario.precision
+    match part:
+        case ExplicitSteps():
+            if len(part.a) != T:
+                raise ScheduleError(f"{len(part.a)} steps for {T} rounds", clause="AR-2")
+            return Schedule(precision, part.a, part.A)
+        case ConstantSteps():
+            return make_schedule(T, constant(part.alpha), constant(part.eta), precision)
+        case Paper():
+            return make_schedule(T, harmonic(part.alpha0, 1), inverse_root(part.eta0, 1), precision)
+        case ExperimentSteps():
+            return make_schedule(T, experiment(part.initial), constant(part.eta), precision)
+        case Diminishing():
+            a, t0, e0 = diminishing_constants(part, graph, problem)
+            return make_schedule(T, harmonic(a, t0), inverse_root(e0, t0), precision)
+
+
+def diminishing_constants(
+    part: Diminishing, graph: AgentGraph, problem: Problem
+) -> tuple[float, float, float]:
+    """a = 2/mu, t0 = max(2 kappa, l_M/l_2), e0 = sqrt(1+t0)/l_M, where not given.
+
+    eta(1) = 1/l_M is lowered to 1/maxdeg where that is less: mixing stays a convex combination.
+
+    Implements: LM-9.
+    """
+    eigenvalues = graph.laplacian_eigenvalues()
+    largest, smallest = float(eigenvalues[-1]), float(eigenvalues[1])
+    mu, beta = problem.strong_convexity, problem.smoothness
+    a = 2 / mu if part.a is None else part.a
+    t0 = max(2 * beta / mu, largest / smallest) if part.t0 is None else part.t0
+    first = min(1 / largest, 1 / graph.max_degree)
+    e0 = math.sqrt(1 + t0) * first if part.e0 is None else part.e0
+    return a, t0, e0

@@ -16,9 +16,9 @@ from valid_ref.errors import ValidRefError
 from valid_ref.front import Run, run
 from valid_ref.guarantees.outcome import Outcome
 from valid_ref.scenario import Scenario, parts, prepare
-from valid_ref.testing import learning
+from valid_ref.testing import problems
 from valid_ref.testing.attacks import named_attacks
-from valid_ref.testing.scenarios import GENEROUS, adversarial_scenarios, scenarios
+from valid_ref.testing.strategies import GENEROUS, adversarial_scenarios, scenarios
 
 Goal = Outcome | Alarm
 
@@ -108,12 +108,16 @@ def _size(scenario: Scenario) -> tuple[int, int]:
 
 def named_scenarios() -> Iterator[Scenario]:
     """Every named attack wherever it fits."""
-    check = parts.Check("t^1", parts.Polynomial(), learning.CALIBRATED)
+    check = parts.Check("t^1", parts.Polynomial(), problems.CALIBRATED)
     for graph, byzantine in NETWORKS:
         peaceful = Scenario(
-            graph=graph, loss=parts.RandomRidge(1, 1), rounds=2, checks=(check,),
-            eps_success=GENEROUS, byzantine=byzantine,
-        )  # fmt: skip
+            graph=graph,
+            loss=parts.RandomRidge(1, 1),
+            rounds=2,
+            checks=(check,),
+            eps_success=GENEROUS,
+            byzantine=byzantine,
+        )
         for attack in named_attacks():
             scenario = attrs.evolve(peaceful, attack=attack)
             if _fits(scenario):
@@ -139,9 +143,13 @@ def generate(*, honest: bool, count: int, batch: int = 0) -> list[Scenario]:
 
     @seed(batch)
     @settings(
-        max_examples=count, derandomize=False, database=None, deadline=None,
-        phases=[Phase.generate], suppress_health_check=list(HealthCheck),
-    )  # fmt: skip
+        max_examples=count,
+        derandomize=False,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
     @given(strategy)
     def collect(scenario: Scenario) -> None:
         found.append(scenario)

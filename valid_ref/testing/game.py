@@ -10,11 +10,12 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
+from valid_ref.adversary.scripted import Scripted
 from valid_ref.alarms import Alarms
 from valid_ref.execution import execute
 from valid_ref.front import Run
 from valid_ref.guarantees.outcome import judge
-from valid_ref.machine import CausalView, Edge, Message
+from valid_ref.machine import Edge, Message
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.broadcast import BroadcastState
 from valid_ref.protocols.learn import PHASE as LEARN
@@ -22,12 +23,11 @@ from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.valid import KEYS, ValidState
 from valid_ref.scenario import Prepared, Scenario, parts, prepare
 from valid_ref.schedule import Precision
-from valid_ref.testing import learning
-from valid_ref.testing.edits import GARBAGE, numbers
-from valid_ref.testing.graphs import Network, networks
-from valid_ref.testing.promises import broken_promises
-from valid_ref.testing.rounds import Position, advance, broken_laws, opening
-from valid_ref.testing.scenarios import GENEROUS
+from valid_ref.testing import problems
+from valid_ref.testing.attacks import GARBAGE, numbers
+from valid_ref.testing.laws import Position, advance, broken_laws, broken_promises, opening
+from valid_ref.testing.problems import Network, networks
+from valid_ref.testing.strategies import GENEROUS
 
 
 class GameError(AssertionError):
@@ -40,11 +40,11 @@ def _boards(draw: st.DrawFn) -> Scenario:
     graph, byzantine = network
     return Scenario(
         graph=parts.Edges(graph.agents, graph.edges),
-        loss=draw(learning.quadratics(graph.agents, 1)),
+        loss=draw(problems.quadratics(graph.agents, 1)),
         rounds=draw(st.integers(1, 3)),
         schedule=parts.ConstantSteps(0.5, 1 / (2 * graph.max_degree)),
         precision=Precision(8, 6),
-        checks=(parts.Check("t^1", parts.Polynomial(), learning.FAIR),),
+        checks=(parts.Check("t^1", parts.Polynomial(), problems.FAIR),),
         eps_success=GENEROUS,
         byzantine=tuple(sorted(byzantine)),
     )
@@ -53,8 +53,8 @@ def _boards(draw: st.DrawFn) -> Scenario:
 class Game(RuleBasedStateMachine):
     """The adversary's moves of one round are collected, then `step` plays the round.
 
-    After every round the laws of `rounds` are asked of the honest agents, at the end the
-    promises of `promises`; and the whole run is repeated by `execute` with the same words.
+    After every round the laws of `laws` are asked of the honest agents, at the end its promises;
+    and the whole run is repeated by `execute` with the same words.
 
     Explores: V1, V2, V3, V4, S1, S2, S4, L2, AN-9.
     """
@@ -182,8 +182,8 @@ class Game(RuleBasedStateMachine):
     def play(self) -> None:
         """One round of the network, and its laws."""
         self.failed = True
-        before, hushed = self.position, self.quiet and self.in_phase(AGREEMENT)
-        words: dict[Edge, Message] = dict.fromkeys(self.own_edges, False) if hushed else {}
+        before, denies = self.position, self.quiet and self.in_phase(AGREEMENT)
+        words: dict[Edge, Message] = dict.fromkeys(self.own_edges, False) if denies else {}
         self.position, self.words = advance(before, {**words, **self.words}), {}
         _demand(broken_laws(before, self.position))
         self.failed = False
@@ -210,14 +210,10 @@ class Game(RuleBasedStateMachine):
             self.prepared.parameters,
             self.prepared.private,
             byzantine=self.prepared.byzantine,
-            adversary=self.recorded,
+            adversary=Scripted.of(self.position.rounds),
         )
         if _alarms(again.states) != _alarms(self.position.states):
             raise GameError("the same words end differently")
-
-    def recorded(self, view: CausalView) -> Mapping[Edge, Message]:
-        """The words of the game, for `execute`."""
-        return self.position.rounds[len(view.history)].deviations
 
 
 def _moved(value: object, by: int) -> object:

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from valid_ref.guarantees import admissible as reference
-from valid_ref.guarantees.heterogeneity import heterogeneity
+from valid_ref.guarantees.admissible import heterogeneity
 from valid_ref.losses import Problem, Quadratic
 from valid_ref.vectors.document import Case, Family, Json, Operation, VectorError, make
 from valid_ref.vectors.numbers import ratio

@@ -2,7 +2,6 @@
 
 import attrs
 
-from valid_ref.adversary.benign import Benign
 from valid_ref.adversary.broadcasts import (
     LastRoundEquivocator,
     LateFalseAlarm,
@@ -10,17 +9,26 @@ from valid_ref.adversary.broadcasts import (
     SilentSource,
 )
 from valid_ref.adversary.catalogue import AttackPart
-from valid_ref.adversary.data import DeltaPlusEpsilon, LabelFlip
-from valid_ref.adversary.gossip import Dissensus, Equivocation, Isolation, SpectralHeterogeneity
+from valid_ref.adversary.data import Benign, DeltaPlusEpsilon, LabelFlip
 from valid_ref.adversary.gradients import ConsistentGradientLie, DriftPush, InconsistentGradient
 from valid_ref.adversary.hidden import HiddenHashes, HiddenTranscripts
-from valid_ref.adversary.lone_victim import LoneVictim
-from valid_ref.adversary.published import Alie, Gaussian, InnerProduct, Mimic, SignFlip
+from valid_ref.adversary.models import (
+    Alie,
+    Dissensus,
+    Equivocation,
+    Gaussian,
+    InnerProduct,
+    Isolation,
+    Mimic,
+    SignFlip,
+    SpectralHeterogeneity,
+)
 from valid_ref.adversary.reports import (
     BalancedReport,
     EstimateLiar,
     FalseReport,
     HashLiar,
+    LoneVictim,
 )
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.learn import PHASE as LEARNING

@@ -2,9 +2,22 @@
 
 import attrs
 
-from valid_ref.adversary.actions import Action, Add, Drop, Forge, Replay, Set, Swap
+from valid_ref.adversary.actions import (
+    Action,
+    Add,
+    Drop,
+    Entries,
+    Flag,
+    Forge,
+    Integer,
+    Integers,
+    Learning,
+    Replay,
+    Set,
+    Swap,
+    Text,
+)
 from valid_ref.adversary.edits import Edit, Edits, without_alarm
-from valid_ref.adversary.values import Entries, Flag, Integer, Integers, Learning, Text
 from valid_ref.lattice import default_limits
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.learn import PHASE as LEARNING

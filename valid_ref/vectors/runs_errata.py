@@ -7,8 +7,7 @@ families, those of the hash (P18, P19, P20) in that of the hash.
 import attrs
 
 from valid_ref.adversary.hidden import HiddenTranscripts
-from valid_ref.adversary.lone_victim import LoneVictim
-from valid_ref.adversary.reports import BalancedReport, HashLiar
+from valid_ref.adversary.reports import BalancedReport, HashLiar, LoneVictim
 from valid_ref.protocols.parameters import CheckedKeys
 from valid_ref.scenario import Scenario, parts
 from valid_ref.vectors.document import Case, Family

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 
 import attrs
 
+from valid_ref.adversary.scripted import Scripted
 from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import complete, cycle, path, star
-from valid_ref.guarantees.broadcast import replay
-from valid_ref.machine import CausalView, Edge, Message, run_machine
+from valid_ref.machine import run_machine
+from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.agreement import AgreementState, ValidationStateAgreement
 from valid_ref.protocols.broadcast import BroadcastState, Slot, ValidatedBroadcast
 from valid_ref.reading import Reading
@@ -27,18 +28,20 @@ def _broadcast(
 
     machine = ValidatedBroadcast(graph, "Broadcast", {source: ("m",)}, well_formed, reading)
 
-    def adversary(view: CausalView) -> Mapping[Edge, Message]:
-        said: dict[Edge, Message] = {}
-        for receiver in graph.neighbours(byzantine):
-            word = words.get((view.round, byzantine, receiver))
-            said[byzantine, receiver] = {} if word is None else {(source, "m"): word}
-        return said
-
+    adversary = Scripted(
+        {("Broadcast", *moment): {(source, "m"): word} for moment, word in words.items()},
+        otherwise={"Broadcast": {}},
+    )
     private: dict[int, Mapping[Slot, object]] = {
         v: {"m": "m"} if v == source else {} for v in range(graph.agents)
     }
     result = run_machine(
-        graph, machine, private, byzantine=frozenset({byzantine}), adversary=adversary
+        graph,
+        machine,
+        private,
+        byzantine=frozenset({byzantine}),
+        adversary=adversary,
+        keep_states=True,
     )
     edges = " ".join(f"{u}-{v}" for u, v in graph.edges)
     lines = [f"edges {edges}; agent {byzantine} is Byzantine, agent {source} the source"]
@@ -49,8 +52,8 @@ def _broadcast(
             held = state.held.get((source, "m"), "nothing")
             alarm = f"alarms: {state.alarms[0]}" if state.alarms else "no alarm"
             lines.append(f"  agent {agent} holds {held!r}; {alarm}")
-    after = replay(graph, machine, private, result.rounds)[1:]
-    return lines, result.states, Played(graph, frozenset({byzantine}), result.rounds, after)
+    played = Played(graph, frozenset({byzantine}), result.rounds, result.history[1:])
+    return lines, result.states, played
 
 
 def _equivocation(reading: Reading) -> Story:
@@ -93,18 +96,18 @@ def _agreement(
     graph: AgentGraph, alarmed: set[int], reading: Reading, lie: tuple[int, int, int] | None = None
 ) -> tuple[list[str], Mapping[int, AgreementState], Played]:
     """An agreement; `lie` is (round, Byzantine agent, receiver) of a single false alarm."""
-
-    def adversary(view: CausalView) -> Mapping[Edge, Message]:
-        if lie is None:
-            return {}
-        liar = lie[1]
-        return {(liar, u): (view.round, liar, u) == lie for u in graph.neighbours(liar)}
-
+    lies = {} if lie is None else {(AGREEMENT, *lie): True}
     byzantine = frozenset[int]() if lie is None else frozenset({lie[1]})
     machine = ValidationStateAgreement(graph, reading)
     private = {v: v in alarmed for v in range(graph.agents)}
-    result = run_machine(graph, machine, private, byzantine=byzantine, adversary=adversary)
-    after = replay(graph, machine, private, result.rounds)[1:]
+    result = run_machine(
+        graph,
+        machine,
+        private,
+        byzantine=byzantine,
+        adversary=Scripted(lies, otherwise={AGREEMENT: False}),
+        keep_states=True,
+    )
     lines = [f"{graph.agents} agents, {len(result.rounds)} rounds; alarmed at the start: {alarmed}"]
     if lie is not None:
         lines.append(f"  round {lie[0]}: Byzantine {lie[1]} says 'alarm' to {lie[2]} only")
@@ -112,7 +115,7 @@ def _agreement(
         lines.append(f"  round {spoken.number} says: {dict(spoken.said)}")
     ends = {v: state.alarmed for v, state in result.states.items() if v not in byzantine}
     lines.append(f"  alarmed at the end: {[v for v, alarm in ends.items() if alarm]}")
-    return lines, result.states, Played(graph, byzantine, result.rounds, after)
+    return lines, result.states, Played(graph, byzantine, result.rounds, result.history[1:])
 
 
 def _p04(reading: Reading) -> Story:

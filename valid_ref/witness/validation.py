@@ -6,8 +6,7 @@ import numpy as np
 from valid_ref.adversary.attack import AttackError
 from valid_ref.adversary.early_keys import EarlyKeys
 from valid_ref.adversary.hidden import HiddenTranscripts
-from valid_ref.adversary.lone_victim import LoneVictim
-from valid_ref.adversary.reports import BalancedReport, HashLiar
+from valid_ref.adversary.reports import BalancedReport, HashLiar, LoneVictim
 from valid_ref.front import run
 from valid_ref.guarantees.outcome import final_models
 from valid_ref.protocols.parameters import CheckedKeys

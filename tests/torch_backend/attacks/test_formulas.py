@@ -23,8 +23,7 @@ from torch_backend.attacks import (
     View,
 )
 from torch_backend.attacks.attack import FalseModel
-from valid_ref.adversary.gossip import fiedler_vector
-from valid_ref.adversary.published import alie_z
+from valid_ref.adversary.models import alie_z, fiedler_vector
 from valid_ref.graph_families import parse_family
 
 EACH = settings.default.max_examples // 3

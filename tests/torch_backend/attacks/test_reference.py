@@ -10,9 +10,8 @@ import torch
 from tests.torch_backend.runs import keys_of, learn, on_edge, program
 from torch_backend import attacks, engine
 from torch_backend.attacks import Attack
-from valid_ref.adversary import gossip, gradients, published
-from valid_ref.adversary.attack import Setting
-from valid_ref.adversary.learning import Gradient
+from valid_ref.adversary import gradients, models
+from valid_ref.adversary.attack import Gradient, Setting
 from valid_ref.execution import execute
 from valid_ref.graph_families import parse_family
 from valid_ref.lattice import FloatVector
@@ -21,24 +20,24 @@ from valid_ref.protocols.valid import Private
 
 HONEST = {"gradient": Gradient.HONEST}
 PAIRS: dict[str, tuple[Attack, Any]] = {
-    "sign flip": (attacks.SignFlip(), published.SignFlip()),
+    "sign flip": (attacks.SignFlip(), models.SignFlip()),
     "sign flip of the mean": (
         attacks.SignFlip(of="mean", per_edge=True),
-        published.SignFlip(of=published.Flipped.MEAN, per_edge=True),
+        models.SignFlip(of=models.Flipped.MEAN, per_edge=True),
     ),
-    "alie": (attacks.Alie(), published.Alie()),
-    "alie, per edge": (attacks.Alie(z=2.0, per_edge=True), published.Alie(z=2.0, per_edge=True)),
-    "ipm": (attacks.InnerProduct(), published.InnerProduct()),
+    "alie": (attacks.Alie(), models.Alie()),
+    "alie, per edge": (attacks.Alie(z=2.0, per_edge=True), models.Alie(z=2.0, per_edge=True)),
+    "ipm": (attacks.InnerProduct(), models.InnerProduct()),
     "ipm, honest gradient": (
         attacks.InnerProduct(gradient="honest"),
-        published.InnerProduct(**HONEST),
+        models.InnerProduct(**HONEST),
     ),
-    "mimic": (attacks.Mimic(victim=4), published.Mimic(victim=4)),
-    "dissensus": (attacks.Dissensus(), gossip.Dissensus()),
-    "dissensus of one": (attacks.Dissensus(victim=0), gossip.Dissensus(victim=0)),
-    "isolation": (attacks.Isolation(), gossip.Isolation()),
-    "spectral": (attacks.Spectral(), gossip.SpectralHeterogeneity()),
-    "equivocation": (attacks.Equivocation(), gossip.Equivocation()),
+    "mimic": (attacks.Mimic(victim=4), models.Mimic(victim=4)),
+    "dissensus": (attacks.Dissensus(), models.Dissensus()),
+    "dissensus of one": (attacks.Dissensus(victim=0), models.Dissensus(victim=0)),
+    "isolation": (attacks.Isolation(), models.Isolation()),
+    "spectral": (attacks.Spectral(), models.SpectralHeterogeneity()),
+    "equivocation": (attacks.Equivocation(), models.Equivocation()),
     "gradient lie": (attacks.GradientLie(), gradients.ConsistentGradientLie()),
     "inconsistent gradient": (
         attacks.InconsistentGradient(units=7),

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 from valid_ref.adversary.attack import AttackError, Setting
-from valid_ref.adversary.benign import Benign
-from valid_ref.adversary.data import DeltaPlusEpsilon, LabelFlip, flipped
+from valid_ref.adversary.data import Benign, DeltaPlusEpsilon, LabelFlip, flipped
 from valid_ref.front import Run, run
 from valid_ref.guarantees.admissible import phi
 from valid_ref.guarantees.outcome import Truth, final_models

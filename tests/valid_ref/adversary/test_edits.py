@@ -8,7 +8,19 @@ from hypothesis import strategies as st
 
 from tests.support import same_message
 from valid_ref.adversary import edits as language
-from valid_ref.adversary.actions import GARBAGE, Scene
+from valid_ref.adversary.actions import (
+    GARBAGE,
+    Entries,
+    Entry,
+    Flag,
+    Integer,
+    Integers,
+    Learning,
+    Nothing,
+    Real,
+    Scene,
+    Text,
+)
 from valid_ref.adversary.edits import (
     Add,
     Drop,
@@ -21,17 +33,6 @@ from valid_ref.adversary.edits import (
     Set,
     Swap,
     without_alarm,
-)
-from valid_ref.adversary.values import (
-    Entries,
-    Entry,
-    Flag,
-    Integer,
-    Integers,
-    Learning,
-    Nothing,
-    Real,
-    Text,
 )
 from valid_ref.alarms import Alarm
 from valid_ref.document import DocumentError, structure, unstructure
@@ -143,9 +144,13 @@ def test_replay_and_swap_see_what_was_edited_before() -> None:
     """A replayed message is the one that went out, not the one that honest code had made."""
     lie, other = Set(Learning((1, 1), (2, 2))), Set(Learning((5, 5), (6, 6)))
     finished = played(
-        Edit(LEARN, 1, 3, 0, lie), Edit(LEARN, 3, 3, 0, Replay(1)), Edit(LEARN, 3, 3, 1, Replay(1)),
-        Edit(LEARN, 2, 3, 1, other), Edit(LEARN, 2, 3, 2, Swap(1)), Edit(LEARN, 2, 3, 1, Swap(0)),
-    )  # fmt: skip
+        Edit(LEARN, 1, 3, 0, lie),
+        Edit(LEARN, 3, 3, 0, Replay(1)),
+        Edit(LEARN, 3, 3, 1, Replay(1)),
+        Edit(LEARN, 2, 3, 1, other),
+        Edit(LEARN, 2, 3, 2, Swap(1)),
+        Edit(LEARN, 2, 3, 1, Swap(0)),
+    )
     assert on_edge(finished, LEARN, 3, (3, 0)).model.tolist() == [1, 1]
     assert same_message(on_edge(finished, LEARN, 3, (3, 1)), on_edge(played(), LEARN, 1, (3, 1)))
     assert on_edge(finished, LEARN, 2, (3, 2)).model.tolist() == [5, 5]
@@ -205,10 +210,13 @@ def test_a_liar_may_betray_itself_unless_it_is_told_to_keep_quiet() -> None:
 numbers = st.integers(-(2**70), 2**70)
 vectors = st.lists(numbers, max_size=6).map(tuple)
 plain = st.one_of(
-    st.just(Nothing()), st.builds(Flag, st.booleans()), st.builds(Integer, numbers),
-    st.builds(Real, st.floats(allow_nan=False, allow_infinity=False)), st.builds(Text, st.text()),
+    st.just(Nothing()),
+    st.builds(Flag, st.booleans()),
+    st.builds(Integer, numbers),
+    st.builds(Real, st.floats(allow_nan=False, allow_infinity=False)),
+    st.builds(Text, st.text()),
     st.builds(Integers, vectors),
-)  # fmt: skip
+)
 entries = st.builds(Entry, st.integers(-1, 4), st.none() | st.integers(-1, 4), plain)
 values = st.one_of(
     plain,
@@ -219,9 +227,13 @@ fields = st.sampled_from(["", "model", "scaled_gradient", "3/key", "0/key", "3/0
 fields |= st.text(max_size=6)
 factors = st.floats(allow_nan=False, allow_infinity=False)
 fitting = st.one_of(
-    st.just(Drop()), st.builds(Add, vectors, fields), st.builds(Scale, factors, fields),
-    st.builds(Set, values), st.builds(Forge, fields, values), st.builds(Swap, st.integers(0, 2)),
-)  # fmt: skip
+    st.just(Drop()),
+    st.builds(Add, vectors, fields),
+    st.builds(Scale, factors, fields),
+    st.builds(Set, values),
+    st.builds(Forge, fields, values),
+    st.builds(Swap, st.integers(0, 2)),
+)
 phases = st.sampled_from(sorted(PHASES))
 
 

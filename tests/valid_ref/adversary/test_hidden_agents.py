@@ -69,8 +69,12 @@ def test_hidden_agents_keep_honest_ones_apart_for_as_long_as_they_like(T: int, a
 def test_the_hidden_transcripts_are_real_and_older_than_the_keys() -> None:
     """Every Byzantine message fits; the hashes are those of honest code; only estimates lie."""
     finished = run(attrs.evolve(PATH, rounds=20, attack=HiddenTranscripts()))
-    deviating = {s.phase for s in finished.execution.rounds for e, m in s.deviations.items()
-                 if s.phase != "LearnModel" and m != s.said[e[0]]}  # fmt: skip
+    deviating = {
+        s.phase
+        for s in finished.execution.rounds
+        for e, m in s.deviations.items()
+        if s.phase != "LearnModel" and m != s.said[e[0]]
+    }
     assert deviating == {"GlobalValidate", "ValidationStateAgreement"}
     lattice = finished.prepared.parameters.lattice
     front = [s.on_edge(1, 2).scaled_gradient for s in finished.execution.rounds[:20]]
@@ -100,11 +104,15 @@ def test_with_an_honest_neighbour_each_or_a_shared_hidden_one_it_is_refused(
 def test_more_than_one_hidden_agent_and_more_than_one_dimension(attack) -> None:
     """w0-w1-v2-h3-h4: w1 hides behind v2, w0 behind w1; d = 2, two weightings."""
     scenario = attrs.evolve(
-        PATH, graph=parts.Family("path:5"), byzantine=(0, 1, 2), rounds=40, attack=attack,
+        PATH,
+        graph=parts.Family("path:5"),
+        byzantine=(0, 1, 2),
+        rounds=40,
+        attack=attack,
         loss=parts.Quadratics((parts.QuadraticAgent(((1.0, 0.0), (0.0, 2.0)), (0.0, 0.0)),) * 5),
         bounds=parts.ConfiguredBounds(10.0, 20.0),
         checks=(*PATH.checks, parts.Check("g", parts.Exponential(0.9), PATH.checks[0].thresholds)),
-    )  # fmt: skip
+    )
     finished = run(attrs.evolve(scenario, attack=attrs.evolve(attack, size=1.0)))
     assert finished.execution.honest_valid == (3, 4)
     assert min(final_models(finished.execution, (3,))[0]) > 0.4

@@ -7,18 +7,20 @@ import attrs
 import numpy as np
 import pytest
 
-from valid_ref.adversary.attack import AttackError
+from valid_ref.adversary.attack import AttackError, Gradient
 from valid_ref.adversary.edits import Edits
-from valid_ref.adversary.gossip import Dissensus, Equivocation, Isolation, SpectralHeterogeneity
 from valid_ref.adversary.gradients import ConsistentGradientLie, DriftPush, InconsistentGradient
-from valid_ref.adversary.learning import Gradient
-from valid_ref.adversary.published import (
+from valid_ref.adversary.models import (
     Alie,
+    Dissensus,
+    Equivocation,
     Flipped,
     Gaussian,
     InnerProduct,
+    Isolation,
     Mimic,
     SignFlip,
+    SpectralHeterogeneity,
     alie_z,
 )
 from valid_ref.front import Run, run
@@ -65,9 +67,16 @@ def sent(finished: Run, t: int, sender: int, receiver: int) -> np.ndarray:
 
 
 LOCAL = [
-    Gaussian(), SignFlip(), SignFlip(Flipped.MEAN), Alie(), InnerProduct(), Mimic(),
-    Dissensus(victim=0), Isolation(victim=0), SpectralHeterogeneity(victim=0),
-]  # fmt: skip
+    Gaussian(),
+    SignFlip(),
+    SignFlip(Flipped.MEAN),
+    Alie(),
+    InnerProduct(),
+    Mimic(),
+    Dissensus(victim=0),
+    Isolation(victim=0),
+    SpectralHeterogeneity(victim=0),
+]
 
 
 @pytest.mark.checks("AD-9", "L2", "AR-6")
@@ -109,12 +118,18 @@ def test_with_the_honest_gradient_everybody_sees_a_broken_relation(graph: str, a
 @pytest.mark.parametrize(
     "attack",
     [
-        Gaussian(per_edge=True), SignFlip(Flipped.MEAN, per_edge=True), Alie(per_edge=True),
-        InnerProduct(per_edge=True), Dissensus(), Isolation(), SpectralHeterogeneity(),
-        Equivocation(), Equivocation(size=2.0**-28),
+        Gaussian(per_edge=True),
+        SignFlip(Flipped.MEAN, per_edge=True),
+        Alie(per_edge=True),
+        InnerProduct(per_edge=True),
+        Dissensus(),
+        Isolation(),
+        SpectralHeterogeneity(),
+        Equivocation(),
+        Equivocation(size=2.0**-28),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_different_words_to_different_neighbours_are_seen_by_everybody(attack) -> None:
     """The neighbours of agent 4 of the cycle, 0 and 3, are no neighbours of each other."""
     finished = run(scenario("cycle:5", attack))

@@ -10,15 +10,14 @@ from valid_ref.adversary.broadcasts import (
     RelayTamperer,
     SilentSource,
 )
-from valid_ref.adversary.early_keys import EarlyKeys
+from valid_ref.adversary.early_keys import EarlyKeys, invisible_difference
 from valid_ref.adversary.edits import Edits
-from valid_ref.adversary.invisible import invisible_difference
-from valid_ref.adversary.lone_victim import LoneVictim
 from valid_ref.adversary.reports import (
     BalancedReport,
     EstimateLiar,
     FalseReport,
     HashLiar,
+    LoneVictim,
     Which,
 )
 from valid_ref.front import Run, run
@@ -208,9 +207,15 @@ def test_a_lone_honest_agent(graph: str, byzantine) -> None:
     agents = (parts.QuadraticAgent(((1.0,),), (0.0,)),) * (1 + len(byzantine))
     check = parts.Check("g", parts.Exponential(0.9), parts.ConfiguredThresholds(0.05, 0.05))
     lone = scenario(
-        graph, LoneVictim(), byzantine=byzantine, loss=parts.Quadratics(agents), rounds=200,
-        schedule=parts.ConstantSteps(0.009, 0.33), bounds=parts.NoBounds(), checks=(check,),
-    )  # fmt: skip
+        graph,
+        LoneVictim(),
+        byzantine=byzantine,
+        loss=parts.Quadratics(agents),
+        rounds=200,
+        schedule=parts.ConstantSteps(0.009, 0.33),
+        bounds=parts.NoBounds(),
+        checks=(check,),
+    )
     printed = run(attrs.evolve(lone, without=("P07",)))
     assert printed.execution.honest_valid == (0,)
     assert 48 < final_models(printed.execution, (0,))[0][0] < 50
@@ -254,7 +259,11 @@ def test_invisible_differences_are_short(count: int) -> None:
 def test_short_differences_pass_the_norm_bounds_too() -> None:
     """The product of (s - key) has entries of 60 bits and would be seen by LV-2."""
     finished = played(
-        "complete:4", EarlyKeys(), without=("P11",), rounds=12, precision=Precision(28, 20),
+        "complete:4",
+        EarlyKeys(),
+        without=("P11",),
+        rounds=12,
+        precision=Precision(28, 20),
         bounds=parts.DerivedBounds(20.0),
-    )  # fmt: skip
+    )
     assert finished.execution.honest_valid == (0, 1, 2)

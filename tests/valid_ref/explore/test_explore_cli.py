@@ -32,8 +32,9 @@ def test_as_printed_breaks_and_says_how(tmp_path: Path) -> None:
     assert result.exit_code == 1
     document = json.loads(result.stdout)
     assert document["properties"]["V2"]["kinds"]["Byzantine source"] == {
-        "instances": 13, "violations": 13,
-    }  # fmt: skip
+        "instances": 13,
+        "violations": 13,
+    }
     assert json.loads((tmp_path / "explored.json").read_text()) == document
     script = Script.from_json(json.loads((tmp_path / "V2.json").read_text()))
     assert not replay_script(script).verdict
@@ -44,8 +45,11 @@ def test_parts_of_a_repair_can_be_turned_off() -> None:
     options = ["--no-compare", "--flood", "min(V,E)+1", "--property", "V2", "--json"]
     result = call("--max-agents", "3", *options)
     assert json.loads(result.stdout)["settings"]["broadcast"] == {
-        "flood": "min(V,E)+1", "compare": False, "null_alarm": True, "resend": False,
-    }  # fmt: skip
+        "flood": "min(V,E)+1",
+        "compare": False,
+        "null_alarm": True,
+        "resend": False,
+    }
     assert result.exit_code == 1
     rounds = ["--protocol", "agreement", "--agreement-rounds", "H-1", "--property", "S2"]
     assert call("--max-agents", "4", *rounds).exit_code == 0

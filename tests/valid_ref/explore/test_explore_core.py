@@ -7,16 +7,28 @@ import pytest
 
 from valid_ref.alarms import Alarm
 from valid_ref.explore import BroadcastVariant, Explored, Flood, Script, Settings, explore
-from valid_ref.explore.broadcast_kernel import V2, V4, V5, VS1
 from valid_ref.explore.cases import broadcast_classes, pairs
-from valid_ref.explore.counterexample import states_of
-from valid_ref.explore.kernel import BYZANTINE, count_sets, free, hear, sure
+from valid_ref.explore.counterexample import (
+    BROADCAST_GUARANTEES,
+    outcome_of,
+    replay_script,
+    states_of,
+)
+from valid_ref.explore.kernels import (
+    BYZANTINE,
+    V2,
+    V4,
+    V5,
+    VS1,
+    add_agent,
+    add_or_not,
+    count_sets,
+    hear,
+)
 from valid_ref.explore.plain import PlainBroadcast, cheapest_lies, cheapest_words, reachable
-from valid_ref.explore.run import Chunk, explore_chunk
-from valid_ref.explore.script import BROADCAST_GUARANTEES, outcome_of, replay_script
-from valid_ref.explore.speed import measure_plain
+from valid_ref.explore.run import Chunk, explore_chunk, measure_plain
+from valid_ref.explore.settings import SLOT, AgreementVariant, Rounds
 from valid_ref.explore.steps import broadcast_contexts
-from valid_ref.explore.variants import SLOT, AgreementVariant, Rounds
 from valid_ref.guarantees.broadcast import common_values_or_all_alarmed
 from valid_ref.protocols.agreement import AgreementState
 
@@ -114,8 +126,10 @@ def test_families_are_sets_of_sets() -> None:
         family = {a for a in range(64) if mask >> a & 1}
         for agent in range(6):
             with_agent = {a | 1 << agent for a in family}
-            assert int(sure(np.uint64(mask), agent)) == sum(1 << a for a in with_agent)
-            assert int(free(np.uint64(mask), agent)) == sum(1 << a for a in with_agent | family)
+            assert int(add_agent(np.uint64(mask), agent)) == sum(1 << a for a in with_agent)
+            assert int(add_or_not(np.uint64(mask), agent)) == sum(
+                1 << a for a in with_agent | family
+            )
     assert count_sets(np.uint64(2**64 - 1)) == 64
 
 
@@ -159,9 +173,13 @@ def test_scripts_lead_where_the_plain_twin_says() -> None:
         plain = PlainBroadcast(one.first, settings.broadcast, 2)
         for end, step in cheapest_words(plain, settings.values).items():
             script = Script(
-                "V2", one.first.graph, one.first.byzantine, step.words,
-                broadcast=settings.broadcast, source=one.first.named_source,
-            )  # fmt: skip
+                "V2",
+                one.first.graph,
+                one.first.byzantine,
+                step.words,
+                broadcast=settings.broadcast,
+                source=one.first.named_source,
+            )
             told = replay_script(script).broadcast
             expected = states_of(script, end, settings.values)
             for agent in one.first.honest:

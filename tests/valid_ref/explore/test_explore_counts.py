@@ -16,7 +16,7 @@ from valid_ref.explore import (
     explore,
     read_manifest,
 )
-from valid_ref.explore.manifest import Entry
+from valid_ref.explore.results import Entry
 from valid_ref.reading import Reading
 
 MANIFEST = Path(__file__).resolve().parents[3] / "docs" / "tables" / "explored.json"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from valid_ref.explore import Explored, ExploreError, Settings, counts_of, explore
-from valid_ref.explore.parallel import read_state, run_chunks
+from valid_ref.explore.run import read_state, run_chunks
 
 SETTINGS = Settings(max_agents=5, properties=("V2", "V4", "V5"))
 
@@ -83,8 +83,10 @@ def test_chunks_come_in_their_order(tmp_path: Path) -> None:
         [[8], [10]],
     ]
     assert read_state(state, json.loads(state.read_text().splitlines()[0])) == {
-        0: [[2], [4]], 1: [[6]], 2: [[8], [10]],
-    }  # fmt: skip
+        0: ((2,), (4,)),
+        1: ((6,),),
+        2: ((8,), (10,)),
+    }
 
 
 @pytest.mark.parametrize(

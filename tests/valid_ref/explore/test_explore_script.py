@@ -24,7 +24,7 @@ from valid_ref.explore import (
     smallest_counterexample,
     tell,
 )
-from valid_ref.explore.variants import BROADCAST_PHASE
+from valid_ref.explore.settings import BROADCAST_PHASE
 from valid_ref.graph_families import complete, star
 from valid_ref.protocols.agreement import PHASE, ValidationStateAgreement
 from valid_ref.protocols.broadcast import ValidatedBroadcast
@@ -76,10 +76,12 @@ def test_the_smallest_counterexample_to_the_printed_claim_is_the_star() -> None:
             Settings(
                 Explored.AGREEMENT, agreement=AgreementVariant(Rounds.DIAMETER), properties=("S2",)
             ),
-            "S2", 5, 0,
+            "S2",
+            5,
+            0,
         ),
     ],
-)  # fmt: skip
+)
 def test_the_smallest_counterexample_is_replayed_and_survives_json(
     settings: Settings, name: str, agents: int, words: int
 ) -> None:

@@ -137,8 +137,10 @@ def test_ellipsoid_contains_exactly_the_admissible_points(
     delta = (least + 3.0) / n
     ellipsoid = admissible_ellipsoid(problem, agents, delta)
     hessians = [problem.losses[u].hessian_at(np.zeros(d)) for u in agents]
-    centres = [np.linalg.solve(H, -problem.losses[u].gradient(np.zeros(d)))
-               for u, H in zip(agents, hessians, strict=True)]  # fmt: skip
+    centres = [
+        np.linalg.solve(H, -problem.losses[u].gradient(np.zeros(d)))
+        for u, H in zip(agents, hessians, strict=True)
+    ]
     total, moment = sum(hessians), sum(H @ c for H, c in zip(hessians, centres, strict=True))
     matrix = sum(H @ H for H in hessians) + total @ total / b
     weighted = sum(H @ H @ c for H, c in zip(hessians, centres, strict=True)) + total @ moment / b

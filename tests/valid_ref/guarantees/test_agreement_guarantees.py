@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from valid_ref.adversary.scripted import Scripted
 from valid_ref.graph import AgentGraph, assumption_1, honest_agents
 from valid_ref.graph_families import connected_graphs, path
 from valid_ref.guarantees.agreement import (
@@ -21,9 +22,8 @@ from valid_ref.guarantees.agreement import (
     quiet_stays_quiet,
     reachable_splits,
 )
-from valid_ref.guarantees.broadcast import replay
 from valid_ref.machine import run_machine
-from valid_ref.protocols.agreement import AgreementState, ValidationStateAgreement
+from valid_ref.protocols.agreement import PHASE, AgreementState, ValidationStateAgreement
 from valid_ref.reading import Reading
 
 Agents = frozenset[int]
@@ -51,12 +51,16 @@ def run(
     """The recorded rounds and the history; Byzantine agents say "no alarm" where no script is."""
     graph = machine.graph
     private = {agent: agent in starts for agent in range(graph.agents)}
-    own = [edge for edge in graph.directed_edges if edge[0] in byzantine]
-    rounds = run_machine(
-        graph, machine, private, byzantine=byzantine,
-        adversary=lambda view: {e: (script or {}).get((view.round, e), False) for e in own},
-    ).rounds  # fmt: skip
-    return rounds, replay(graph, machine, private, rounds)
+    messages = {(PHASE, number, *edge): said for (number, edge), said in (script or {}).items()}
+    result = run_machine(
+        graph,
+        machine,
+        private,
+        byzantine=byzantine,
+        adversary=Scripted(messages, otherwise={PHASE: False}),
+        keep_states=True,
+    )
+    return result.rounds, result.history
 
 
 @st.composite
@@ -214,8 +218,11 @@ def test_the_diameter_is_too_few_rounds_where_the_honest_path_is_longer() -> Non
     runs = {rounds: run(machine, byzantine, starts) for rounds, machine in machines.items()}
     verdicts = {r: alarm_reaches_all(graph, byzantine, history) for r, (_, history) in runs.items()}
     assert {rounds: bool(verdict) for rounds, verdict in verdicts.items()} == {
-        2: False, 4: True, 5: True, 7: True,
-    }  # fmt: skip
+        2: False,
+        4: True,
+        5: True,
+        7: True,
+    }
     assert verdicts[2].offenders == (3,)
 
 

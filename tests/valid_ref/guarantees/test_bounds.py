@@ -123,9 +123,11 @@ def test_an_honest_run_never_breaks_its_bounds(run: tuple[Problem, LearnModel]) 
     problem, machine = run
     n = machine.graph.agents
     bounds = derive_bounds(
-        problem, machine.parameters.schedule, machine.graph.max_degree,
+        problem,
+        machine.parameters.schedule,
+        machine.graph.max_degree,
         start_squared=squared_norm(machine.start_model),
-    )  # fmt: skip
+    )
     private = {v: problem.gradient_source(v) for v in range(n)}
     check_messages(machine, bounds, run_machine(machine.graph, machine, private), list(range(n)))
 
@@ -139,9 +141,11 @@ def test_neighbours_that_keep_the_bounds_cannot_make_an_honest_agent_break_them(
     problem, machine = run
     n, d = machine.graph.agents, problem.dimension
     bounds = derive_bounds(
-        problem, machine.parameters.schedule, machine.graph.max_degree,
+        problem,
+        machine.parameters.schedule,
+        machine.graph.max_degree,
         start_squared=squared_norm(machine.start_model),
-    )  # fmt: skip
+    )
 
     def adversary(view: CausalView) -> dict[tuple[int, int], LearningMessage]:
         length = math.isqrt(bounds.model_squared[view.round - 1])

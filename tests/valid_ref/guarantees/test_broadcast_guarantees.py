@@ -33,9 +33,11 @@ def run(machine: ValidatedBroadcast, byzantine: frozenset[int], adversary: Adver
     """The outcome and the history of a broadcast in which every source has the value A."""
     graph = machine.graph
     private = {v: dict.fromkeys(machine.slots.get(v, ()), A) for v in range(graph.agents)}
-    result = run_machine(graph, machine, private, byzantine=byzantine, adversary=adversary)
+    result = run_machine(
+        graph, machine, private, byzantine=byzantine, adversary=adversary, keep_states=True
+    )
     outcome = BroadcastOutcome(graph, byzantine, promise.values_of(private), result.states)
-    return outcome, promise.replay(graph, machine, private, result.rounds)
+    return outcome, result.history
 
 
 def deny(view: CausalView) -> dict[tuple[int, int], object]:

@@ -57,9 +57,13 @@ def tiny(
     wide = network(graph, d=d, T=T, prime=prime, field_range=False, **steps, **options)
     room = prime - 1 - model_limit * (2 + 2 * graph.max_degree)
     lattice = LatticeParameters(
-        d, wide.lattice.schedule, graph.max_degree, prime,
-        model_limit=model_limit, gradient_limit=min(room, (prime + 1) // 2),
-    )  # fmt: skip
+        d,
+        wide.lattice.schedule,
+        graph.max_degree,
+        prime,
+        model_limit=model_limit,
+        gradient_limit=min(room, (prime + 1) // 2),
+    )
     return attrs.evolve(wide, lattice=lattice)
 
 

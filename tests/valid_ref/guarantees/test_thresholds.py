@@ -87,12 +87,14 @@ def test_certificate_dominates_the_exact_moments(seed: int) -> None:
     graph = (path, complete, star)[seed % 3](n)
     noisy = seed % 2 == 1
     problem = random_quadratics(
-        n, d, seed,
+        n,
+        d,
+        seed,
         condition=float(generator.uniform(1, 6)),
         noise=Noise.SIGNS if noisy else Noise.NONE,
         spread=float(generator.uniform(0.1, 2)) if noisy else 0.0,
         batch=int(generator.integers(1, 4)),
-    )  # fmt: skip
+    )
     mixing = constant(generator.uniform(0.1, 2.1) / graph.laplacian_eigenvalues()[-1])
     fixed = constant(generator.uniform(0.05, 2.2) / problem.smoothness)
     falling = harmonic(2 / problem.strong_convexity, 8)

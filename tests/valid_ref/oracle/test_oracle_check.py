@@ -37,7 +37,7 @@ from valid_ref.protocols.valid import EstimateStage, HashStage
 from valid_ref.reading import Reading
 from valid_ref.scenario import Scenario
 from valid_ref.scenario.parts import Family, QuadraticAgent, Quadratics
-from valid_ref.testing.scenarios import adversarial_scenarios, scenarios
+from valid_ref.testing.strategies import adversarial_scenarios, scenarios
 from valid_ref.wire import AlarmLine
 
 PATH = AgentGraph.from_edges(3, [(0, 1), (1, 2)])

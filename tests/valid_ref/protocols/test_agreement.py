@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from valid_ref.alarms import Alarm, Raised
 from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import complete, connected_graphs, path, star
-from valid_ref.guarantees.broadcast import replay
 from valid_ref.machine import count_scalars, run_machine
 from valid_ref.protocols.agreement import PHASE, AgreementState, ValidationStateAgreement
 from valid_ref.reading import Reading
@@ -71,8 +70,8 @@ def test_an_alarm_travels_one_edge_a_round(graph: AgentGraph, data: st.DataObjec
     machine = ValidationStateAgreement(graph)
     starts = data.draw(st.frozensets(st.integers(0, graph.agents - 1)))
     private = {agent: agent in starts for agent in range(graph.agents)}
-    result = run_machine(graph, machine, private)
-    history = replay(graph, machine, private, result.rounds)
+    result = run_machine(graph, machine, private, keep_states=True)
+    history = result.history
     for agent in range(graph.agents):
         away = min((graph.distance(agent, start) for start in starts), default=graph.agents)
         for number, spoken in enumerate(result.rounds, 1):

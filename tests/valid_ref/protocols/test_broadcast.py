@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from valid_ref import graph_families as families
 from valid_ref.alarms import Alarm, Raised
 from valid_ref.graph import AgentGraph, honest_agents
-from valid_ref.guarantees.broadcast import replay
 from valid_ref.machine import CausalView, count_scalars, run_machine
 from valid_ref.protocols.broadcast import BroadcastState, Tag, ValidatedBroadcast
 from valid_ref.protocols.parameters import ParameterError
@@ -230,8 +229,8 @@ def test_the_compare_round_adopts_nothing_and_objects_to_null() -> None:
 def test_an_agent_at_distance_q_adopts_in_round_q_and_forwards_in_the_next(graph, data) -> None:
     tag = (data.draw(st.integers(0, graph.agents - 1)), "x")
     machine, private = broadcast(graph, tag), {v: {"x": 5} if v == tag[0] else {} for v in range(5)}
-    result = run_machine(graph, machine, private)
-    history = replay(graph, machine, private, result.rounds)
+    result = run_machine(graph, machine, private, keep_states=True)
+    history = result.history
     assert history[-1] == result.states
     assert len(result.rounds) == machine.rounds == graph.agents
     assert machine.place(2) == (PHASE, 2)

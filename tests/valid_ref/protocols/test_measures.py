@@ -25,7 +25,7 @@ from valid_ref.protocols.valid import HASHES, Learned, Valid
 from valid_ref.protocols.validation import Fixed
 from valid_ref.reading import Reading
 from valid_ref.scenario import prepare
-from valid_ref.testing.scenarios import adversarial_scenarios
+from valid_ref.testing.strategies import adversarial_scenarios
 
 PATH = AgentGraph.from_edges(4, [(0, 1), (1, 2), (2, 3), (0, 3)])
 

@@ -26,7 +26,7 @@ from valid_ref.protocols.parameters import CheckedKeys
 from valid_ref.protocols.valid import Valid
 from valid_ref.reading import Reading
 from valid_ref.scenario import prepare
-from valid_ref.testing.scenarios import adversarial_scenarios
+from valid_ref.testing.strategies import adversarial_scenarios
 
 PATH = AgentGraph.from_edges(4, [(0, 1), (1, 2), (2, 3), (0, 3)])
 

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from valid_ref.alarms import Alarm
 from valid_ref.explore import Explored, Settings
-from valid_ref.explore.script import Script, Word, replay_script
-from valid_ref.explore.variants import BROADCAST_PHASE
+from valid_ref.explore.counterexample import Script, replay_script
+from valid_ref.explore.plain import Word
+from valid_ref.explore.settings import BROADCAST_PHASE
 from valid_ref.front import run
 from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import parse_family
@@ -23,7 +24,7 @@ from valid_ref.report.page import escape_json
 from valid_ref.report.stories import STORIES
 from valid_ref.report.words import ALARMS
 from valid_ref.scenario import Scenario, parts
-from valid_ref.testing.graphs import graphs
+from valid_ref.testing.problems import graphs
 from valid_ref.trace.load import load_specification
 from valid_ref.witness.catalogue import WITNESSES
 

@@ -8,9 +8,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests import support
-from valid_ref.adversary.actions import Forge
+from valid_ref.adversary.actions import Forge, Integers
 from valid_ref.adversary.edits import Edit, Edits
-from valid_ref.adversary.values import Integers
 from valid_ref.alarms import Alarm
 from valid_ref.front import run
 from valid_ref.graph import AgentGraph
@@ -22,7 +21,7 @@ from valid_ref.report.messages import Table, describe, identity
 from valid_ref.report.view import View
 from valid_ref.scenario import Scenario, parts
 from valid_ref.schedule import Precision
-from valid_ref.testing.scenarios import adversarial_scenarios, scenarios
+from valid_ref.testing.strategies import adversarial_scenarios, scenarios
 
 SLOW = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 WIDE = (parts.Check("w", parts.Polynomial(), parts.ConfiguredThresholds(1e6, 1e12)),)
@@ -100,7 +99,7 @@ def test_distances_and_consensus_end_as_the_judgement_says() -> None:
 
 
 def test_the_matrix_names_the_agent_whose_hashes_differ() -> None:
-    from valid_ref.adversary.gossip import Equivocation
+    from valid_ref.adversary.models import Equivocation
 
     scenario = Scenario(
         graph=parts.Family("complete:5"), rounds=3, checks=WIDE, byzantine=(4,),

@@ -6,12 +6,12 @@ import attrs
 import numpy as np
 import pytest
 
-from valid_ref.adversary.benign import AttackError, Benign
+from valid_ref.adversary.data import AttackError, Benign
 from valid_ref.errors import ValidRefError
 from valid_ref.guarantees.bounds import BoundsError
 from valid_ref.losses import LogisticRegression, Noise, Quadratic, RidgeLeastSquares
 from valid_ref.scenario import Scenario, parts, prepare
-from valid_ref.scenario.calibrate import honest_statistics
+from valid_ref.scenario.weightings import honest_statistics
 
 ONE = parts.QuadraticAgent(((2.0,),), (1.0,))
 SMALL = {
@@ -79,9 +79,12 @@ def test_configured_thresholds_below_the_certificate_name_what_is_needed() -> No
     noisy = parts.RandomQuadratics(2, noise=Noise.GAUSSIAN, spread=0.1)
     check = parts.Check("c", parts.Polynomial(), parts.ConfiguredThresholds(1.0, 1.0))
     unbounded = Scenario(
-        graph=parts.Family("path:3"), loss=noisy, rounds=3, checks=(check,),
+        graph=parts.Family("path:3"),
+        loss=noisy,
+        rounds=3,
+        checks=(check,),
         bounds=parts.NoBounds(),
-    )  # fmt: skip
+    )
     assert any("there is no certificate" in note for note in prepare(unbounded).notes)
 
 

@@ -19,7 +19,7 @@ from valid_ref.scenario import Scenario, parts, prepare, scenario_from_json, sce
 from valid_ref.scenario.build import build_graph
 from valid_ref.testing import strategies
 from valid_ref.testing.coverage import reached
-from valid_ref.testing.graphs import Assumption
+from valid_ref.testing.problems import Assumption
 
 QUICK = settings(max_examples=400, database=None, derandomize=True, deadline=None)
 """For `find`: the same search every time."""
@@ -57,9 +57,10 @@ def test_byzantine_sets_satisfy_their_assumption(assumption: Assumption, data) -
 def test_every_tolerated_set_is_drawn(graph: AgentGraph, assumption: Assumption) -> None:
     for wanted in tolerated(graph, assumption):
         found = find(
-            strategies.byzantine_sets(graph, assumption), lambda b, w=wanted: b == w,
+            strategies.byzantine_sets(graph, assumption),
+            lambda b, w=wanted: b == w,
             settings=settings(QUICK, max_examples=2000),
-        )  # fmt: skip
+        )
         assert found == wanted
 
 

@@ -20,7 +20,7 @@ from tests.valid_ref.vectors.reading import (
 from valid_ref import lattice
 from valid_ref.graph import AgentGraph, assumption_1, assumption_1_plus
 from valid_ref.guarantees import admissible, bounds
-from valid_ref.guarantees.heterogeneity import heterogeneity
+from valid_ref.guarantees.admissible import heterogeneity
 from valid_ref.hashing import (
     PrimeField,
     colliding_keys,

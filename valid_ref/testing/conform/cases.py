@@ -8,18 +8,22 @@ from typing import Any
 
 import attrs
 
-from valid_ref.adversary.actions import Action, Add, Drop, Forge, Set
-from valid_ref.adversary.edits import Edit, Edits
-from valid_ref.adversary.values import (
+from valid_ref.adversary.actions import (
+    Action,
+    Add,
+    Drop,
     Entries,
     Entry,
     Flag,
+    Forge,
     Integer,
     Integers,
     Nothing,
+    Set,
     Text,
     Value,
 )
+from valid_ref.adversary.edits import Edit, Edits
 from valid_ref.lattice import MERSENNE_61
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.learn import PHASE as LEARNING

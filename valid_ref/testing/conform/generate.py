@@ -13,23 +13,22 @@ from hypothesis import strategies as st
 from hypothesis.configuration import set_hypothesis_home_dir
 from hypothesis.errors import NoSuchExample
 
-from valid_ref.adversary import values
+from valid_ref.adversary import actions
 from valid_ref.adversary.edits import Edit, Edits, Set
 from valid_ref.errors import ValidRefError
 from valid_ref.graph import AgentGraph
 from valid_ref.hashing import PrimeField
 from valid_ref.protocols.valid import ESTIMATES, HASHES, KEYS
 from valid_ref.scenario import Scenario, parts, prepare
-from valid_ref.testing import learning
-from valid_ref.testing.attacks import attacks, fitting_attacks
+from valid_ref.testing import problems
+from valid_ref.testing.attacks import Shapes, attacks, fitting_attacks
 from valid_ref.testing.conform.case import Case, case_text
 from valid_ref.testing.conform.drive import Finding
 from valid_ref.testing.conform.errors import Kind
 from valid_ref.testing.conform.session import Session
 from valid_ref.testing.coverage import describe
-from valid_ref.testing.edits import Shapes
-from valid_ref.testing.graphs import graphs, repeated
-from valid_ref.testing.scenarios import scenarios
+from valid_ref.testing.problems import graphs, repeated
+from valid_ref.testing.strategies import scenarios
 
 SHRINKING = 60.0
 """Seconds after which a divergence is no longer made smaller."""
@@ -100,16 +99,16 @@ def _crowds(draw: st.DrawFn, scenario: Scenario) -> Edits:
     agents, sender = shapes.graph.agents, draw(st.sampled_from(shapes.byzantine))
     number = draw(st.integers(1, shapes.phases[phase]))
     sizes = {HASHES: 4 * agents, ESTIMATES: shapes.weightings * (shapes.dimension + 1)}
-    proper = values.Integer(1) if phase == KEYS else values.Integers((1,) * sizes[phase])
-    what = repeated(7, st.sampled_from([proper, values.Nothing(), values.Integer(-1)]))
+    proper = actions.Integer(1) if phase == KEYS else actions.Integers((1,) * sizes[phase])
+    what = repeated(7, st.sampled_from([proper, actions.Nothing(), actions.Integer(-1)]))
     chosen, count = draw(what), draw(st.integers(0, 20) | st.sampled_from((250, 400)))
     width = draw(st.integers(1, 2 * agents))
     entries = tuple(
-        values.Entry(i, None, chosen[i % 7]) if phase == KEYS
-        else values.Entry(i // width, i % width, chosen[i % 7])
+        actions.Entry(i, None, chosen[i % 7]) if phase == KEYS
+        else actions.Entry(i // width, i % width, chosen[i % 7])
         for i in range(count)
     )  # fmt: skip
-    return Edits((Edit(phase, number, sender, None, Set(values.Entries(entries))),))
+    return Edits((Edit(phase, number, sender, None, Set(actions.Entries(entries))),))
 
 
 def _varied(draw: st.DrawFn, scenario: Scenario) -> Scenario:
@@ -125,7 +124,7 @@ def _varied(draw: st.DrawFn, scenario: Scenario) -> Scenario:
     if draw(st.booleans()):
         changes["bounds"] = NARROW
     if draw(st.booleans()):
-        changes["checks"] = draw(learning.checks((TIGHT, learning.FAIR)))
+        changes["checks"] = draw(problems.checks((TIGHT, problems.FAIR)))
     varied = attrs.evolve(scenario, **changes)
     try:
         prepare(varied)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from valid_ref.adversary.broadcasts import SilentSource
-from valid_ref.adversary.gossip import Equivocation
+from valid_ref.adversary.models import Equivocation
 from valid_ref.adversary.reports import EstimateLiar, HashLiar
 from valid_ref.front import run
 from valid_ref.oracle import record_run

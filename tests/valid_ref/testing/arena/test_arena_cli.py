@@ -13,7 +13,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from valid_ref.adversary.gossip import Equivocation
+from valid_ref.adversary.models import Equivocation
 from valid_ref.cli.arena import ArenaCommand, arena
 from valid_ref.errors import ValidRefError
 from valid_ref.front import run

@@ -21,6 +21,7 @@ from valid_ref.lattice import MERSENNE_61
 from valid_ref.oracle.check import Status
 from valid_ref.protocols.parameters import CheckedKeys
 from valid_ref.scenario.build import build_graph
+from valid_ref.testing.attacks import Shapes
 from valid_ref.testing.conform import generate
 from valid_ref.testing.conform.case import (
     Case,
@@ -35,7 +36,6 @@ from valid_ref.testing.conform.faults import fault_named
 from valid_ref.testing.conform.peer import ObjectPeer
 from valid_ref.testing.conform.script import script_of
 from valid_ref.testing.conform.session import Session, judge
-from valid_ref.testing.edits import Shapes
 
 
 @pytest.mark.checks("CF-15")

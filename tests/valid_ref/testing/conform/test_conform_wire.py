@@ -8,13 +8,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from valid_ref import wire
-from valid_ref.adversary import values
+from valid_ref.adversary import actions
 from valid_ref.machine import Message
 from valid_ref.oracle.divergence import message_difference
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.valid import Valid
+from valid_ref.testing.attacks import GARBAGE
 from valid_ref.testing.conform.agent import Agent
-from valid_ref.testing.edits import GARBAGE
 from valid_ref.wire import Malformed
 
 big = st.integers(-(2**70), 2**70)
@@ -95,7 +95,7 @@ def vectors() -> st.SearchStrategy[object]:
         sizes.map(lambda n: np.zeros(n, dtype=np.int32)),
         sizes.map(np.zeros),
         sizes.map(lambda n: np.zeros((n, 1), dtype=np.int64)),
-        st.lists(big, max_size=3).map(lambda found: values.vector(tuple(found))),
+        st.lists(big, max_size=3).map(lambda found: actions.vector(tuple(found))),
         st.sampled_from([None, True, 3, 0.5, "?", (0, 0), [0, 0], "0", np.int64(3)]),
         st.just(np.array([1, 2], dtype=object)),
     )

@@ -1,15 +1,20 @@
-"""A run of Valid one round at a time, and the laws that every round must keep.
+"""What must hold in a run: the laws of every round, and the main claim about the end.
 
 The laws are the guarantees of broadcast and agreement, asked of two successive states or of a
-phase that has just ended.
+phase that has just ended. The main claim is the corrected, relaxed form: everybody valid if nobody
+is Byzantine; else all honest agents alarmed, or their models near a point of the relaxed set that
+the checks certify.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 
 import attrs
+import numpy as np
 
 from valid_ref.execution import Execution
-from valid_ref.graph import AgentGraph
+from valid_ref.front import Run
+from valid_ref.graph import AgentGraph, assumption_1_plus
 from valid_ref.guarantees.agreement import (
     alarm_reaches_all,
     alarms_stay,
@@ -18,17 +23,21 @@ from valid_ref.guarantees.agreement import (
 )
 from valid_ref.guarantees.broadcast import (
     BroadcastOutcome,
-    Verdict,
+    GuaranteeVerdict,
     common_values_unless_alarm,
     delivered_to_all,
     quiet_neighbours_agree,
     written_once,
 )
+from valid_ref.guarantees.local import undetected
+from valid_ref.guarantees.outcome import Truth
 from valid_ref.machine import Edge, Message, Round
+from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.agreement import AgreementState
 from valid_ref.protocols.broadcast import BroadcastState
 from valid_ref.protocols.valid import Stage, Valid, ValidState
 from valid_ref.scenario import Prepared
+from valid_ref.scenario.parts import DerivedBounds
 
 
 @attrs.frozen
@@ -84,7 +93,7 @@ def advance(position: Position, deviations: Mapping[Edge, Message]) -> Position:
     machine, number = position.machine, len(position.rounds) + 1
     phase, within = machine.place(number)
     spoken = Round(phase, within, position.said, dict(deviations))
-    heard = {agent: _inbox(position.graph, spoken, agent) for agent in position.states}
+    heard = {agent: spoken.inbox(position.graph, agent) for agent in position.states}
     before = {agent: state.inner for agent, state in position.states.items()}
     after = {
         agent: _stage(position).machine.receive(state.inner, within, heard[agent])
@@ -105,11 +114,6 @@ def _stage(position: Position) -> Stage:
     return position.machine.stages[position.states[0].stage]
 
 
-def _inbox(graph: AgentGraph, spoken: Round, receiver: int) -> dict[int, Message]:
-    words = {sender: spoken.on_edge(sender, receiver) for sender in graph.neighbours(receiver)}
-    return {sender: message for sender, message in words.items() if message is not None}
-
-
 def broken_laws(before: Position, after: Position) -> tuple[str, ...]:
     """What the last round broke of the laws that hold for honest agents in every run."""
     found = [
@@ -128,7 +132,7 @@ def _only_added(before: ValidState, after: ValidState) -> bool:
     return now.alarms[: len(kept.alarms)] == kept.alarms and now.invalid >= kept.invalid
 
 
-def _verdicts(position: Position) -> Iterator[tuple[str, Verdict]]:
+def _verdicts(position: Position) -> Iterator[tuple[str, GuaranteeVerdict]]:
     honest = position.execution.honest
     kinds = {type(state) for state in position.inner[-1].values()}
     ended = position.finished or position.next_phase != position.rounds[-1].phase
@@ -164,3 +168,75 @@ def _broadcasts(states: Mapping[int, object]) -> dict[int, BroadcastState]:
 
 def _agreements(states: Mapping[int, object]) -> dict[int, AgreementState]:
     return {agent: state for agent, state in states.items() if isinstance(state, AgreementState)}
+
+
+def broken_promises(finished: Run) -> tuple[str, ...]:
+    """What a run of the repaired reading promised and did not keep; nothing, if all is well.
+
+    With thresholds that honest runs pass, nothing here is a matter of luck but the hash: a lie
+    goes undetected with probability at most ((dT-1)/p)^|H| < 10^-17 for p = 2^61 - 1 and dT <= 8.
+    """
+    execution = finished.execution
+    if not execution.byzantine:
+        return _broken_without_adversary(execution)
+    if not assumption_1_plus(execution.parameters.graph, execution.byzantine):
+        return ()
+    liars = undetected(execution)
+    found = [f"agents {list(liars)} lied and nobody alarmed"] if liars else []
+    if execution.honest_valid:
+        found += _broken_by_valid_agents(finished)
+    return tuple(found)
+
+
+def _broken_without_adversary(execution: Execution) -> tuple[str, ...]:
+    return tuple(
+        f"agent {agent} is honest among honest agents and has {raised}"
+        for agent, state in execution.states.items()
+        for raised in state.memory.alarms
+    )
+
+
+def _broken_by_valid_agents(finished: Run) -> list[str]:
+    """What must hold as soon as one honest agent ends valid."""
+    execution, judgement = finished.execution, finished.judgement
+    found = [
+        f"agent {agent} alarmed before the agreement and {list(execution.honest_valid)} are valid"
+        for agent in early_alarms(execution)
+    ]
+    if judgement.relaxed is not Truth.YES:
+        found.append(f"valid, but not in the relaxed set: {judgement}")
+    spread = judgement.consensus_error
+    if spread is not None and isinstance(finished.scenario.bounds, DerivedBounds):
+        total, limit = spread * len(execution.honest_valid), largest_spread(execution)
+        if total > limit * (1 + 1e-9):
+            found.append(f"the valid models are {total:g} apart, and {limit:g} is certified")
+    return found
+
+
+def early_alarms(execution: Execution) -> tuple[int, ...]:
+    """The honest agents that alarmed before the agreement."""
+    return tuple(
+        agent
+        for agent in execution.honest
+        if any(raised.phase != AGREEMENT for raised in execution.states[agent].memory.alarms)
+    )
+
+
+def largest_spread(execution: Execution) -> float:
+    """D_T^2: how far the models of agents that all keep the relation and the bounds can be apart.
+
+    D_t = max(|1 - eta_t l_2|, |1 - eta_t l_M|) D_(t-1) + alpha_t sqrt(n) C; infinite without
+    norm bounds.
+    """
+    parameters = execution.parameters
+    if parameters.bounds is None:
+        return math.inf
+    schedule, n = parameters.lattice.schedule, parameters.graph.agents
+    longest = math.sqrt(max(parameters.bounds.gradient_squared))
+    C = (longest + math.sqrt(parameters.lattice.dimension)) / 2**schedule.precision.fraction_bits
+    eigenvalues = parameters.graph.laplacian_eigenvalues()[[1, -1]]
+    D = 0.0
+    for t in range(1, schedule.rounds + 1):
+        factor = float(np.abs(1 - float(schedule.eta(t)) * eigenvalues).max())
+        D = factor * D + float(schedule.alpha(t)) * math.sqrt(n) * C
+    return D * D

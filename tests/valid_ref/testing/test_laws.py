@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, find, given, settings
 from valid_ref.front import run
 from valid_ref.guarantees.outcome import Outcome
 from valid_ref.scenario import Scenario
-from valid_ref.testing.promises import broken_promises
+from valid_ref.testing.laws import broken_promises
 from valid_ref.testing.strategies import adversarial_scenarios, scenarios
 
 
@@ -49,9 +49,13 @@ def smallest_failure(erratum: str, phases: list[Phase]) -> Scenario:
         lambda scenario: attrs.evolve(scenario, without=(erratum,))
     )
     search = settings(
-        max_examples=1500, database=None, derandomize=True, deadline=None, phases=phases,
+        max_examples=1500,
+        database=None,
+        derandomize=True,
+        deadline=None,
+        phases=phases,
         suppress_health_check=list(HealthCheck),
-    )  # fmt: skip
+    )
     return find(broken, fails, settings=search)
 
 
