@@ -9,10 +9,9 @@ import typer
 from valid_ref.cli.report import write_page
 from valid_ref.errors import ValidRefError
 from valid_ref.report import erratum_view
-from valid_ref.trace import find_root, look_up
-from valid_ref.trace.load import load_clauses
+from valid_ref.trace import Erratum, Specification, find_root, load_clauses
 from valid_ref.trace.matrix import Row
-from valid_ref.trace.model import Erratum, Specification
+from valid_ref.trace.show import look_up
 from valid_ref.witness.catalogue import WITNESSES
 from valid_ref.witness.story import Story
 

@@ -21,7 +21,7 @@ from valid_ref.printable import printable
 from valid_ref.report import View, render_page, view_of, watch_recording, watch_replay, watch_run
 from valid_ref.report.watched import Watched
 from valid_ref.scenario import Scenario
-from valid_ref.trace.load import load_specification
+from valid_ref.trace import load_specification
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="The page to write.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")]

@@ -20,7 +20,7 @@ from valid_ref.report import view_of, watch_run
 from valid_ref.report.plots import draw, require_matplotlib
 from valid_ref.report.series import series_of
 from valid_ref.scenario import scenario_schema, scenario_text
-from valid_ref.trace.load import load_specification
+from valid_ref.trace import load_specification
 
 
 def run(

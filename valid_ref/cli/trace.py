@@ -6,13 +6,11 @@ from typing import Annotated
 
 import typer
 
-from valid_ref.trace import (
-    NoProjectError,
+from valid_ref.trace import TraceError, find_root, load
+from valid_ref.trace.show import (
     errata_with_places,
     explain,
     explain_as_json,
-    find_root,
-    load,
     matrix_as_json,
     problems_as_json,
     render_matrix,
@@ -50,7 +48,7 @@ def trace(
     loaded = load(home)
     if loaded.installed:
         if check or write:
-            raise NoProjectError(
+            raise TraceError(
                 "--check and --write need a checkout: an installed package has no tests"
             )
         typer.echo("an installed package has no tests: ties to tests are not shown", err=True)

@@ -7,8 +7,9 @@ import attrs
 from valid_ref._version import __version__
 from valid_ref.execution import Execution
 from valid_ref.front import Run
+from valid_ref.markdown import html_of
 from valid_ref.report.checks import checks_of
-from valid_ref.report.clauses import clause_views, erratum_parts, html_of
+from valid_ref.report.clauses import clause_views
 from valid_ref.report.layout import kept_rounds, positions
 from valid_ref.report.messages import ENTRIES, Table
 from valid_ref.report.outcomes import of_story, outcome
@@ -17,7 +18,8 @@ from valid_ref.report.series import series_of
 from valid_ref.report.stories import STORIES
 from valid_ref.report.view import AgentView, CostView, RunView, StoryView, View
 from valid_ref.report.watched import Watched, watch_played, watch_run
-from valid_ref.trace.model import Erratum, Specification
+from valid_ref.trace import Erratum, Specification
+from valid_ref.trace.spec_text import erratum_parts
 from valid_ref.witness.story import Played, Story
 
 MOST_CELLS = 8000

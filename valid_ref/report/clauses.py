@@ -1,23 +1,10 @@
-"""Clauses of the specification as HTML for a page: code and emphasis, no links, no raw HTML."""
+"""Clauses of the specification for a page."""
 
-import re
 from collections.abc import Iterable
 
-from markdown_it import MarkdownIt
-
+from valid_ref.markdown import html_of
 from valid_ref.report.view import ClauseView
-from valid_ref.trace.model import Specification
-
-_LINK = re.compile(r"\[([^\]]*)\]\([^)\s]*\)")
-_MATHS = re.compile(r"\$`([^`]*)`\$")
-_PART = re.compile(r"\*\*(Printed|Wrong because|Evidence|Repair)\.\*\*")
-
-
-def html_of(markdown: str) -> str:
-    """A text of the specification as HTML; links become their text."""
-    plain = _MATHS.sub(r"`\1`", _LINK.sub(r"\1", markdown))
-    rendered: str = MarkdownIt("commonmark", {"html": False}).enable("table").render(plain)
-    return rendered.strip()
+from valid_ref.trace import Specification
 
 
 def clause_views(specification: Specification, wanted: Iterable[str]) -> tuple[ClauseView, ...]:
@@ -28,13 +15,3 @@ def clause_views(specification: Specification, wanted: Iterable[str]) -> tuple[C
         for clause in found
         if clause is not None
     )
-
-
-def erratum_parts(text: str) -> dict[str, str]:
-    """The parts of an erratum by heading: "Printed", "Wrong because", "Evidence", "Repair"."""
-    parts: dict[str, str] = {}
-    for paragraph in text.split("\n\n"):
-        found = _PART.match(paragraph.strip())
-        if found is not None:
-            parts[found.group(1)] = paragraph.strip()[found.end() :].strip()
-    return parts

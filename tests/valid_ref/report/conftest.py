@@ -10,7 +10,7 @@ from valid_ref.adversary.gossip import Equivocation
 from valid_ref.front import run
 from valid_ref.report import erratum_view, render_page, view_of, watch_run
 from valid_ref.scenario import Scenario, parts
-from valid_ref.trace.load import load_specification
+from valid_ref.trace import load_specification
 from valid_ref.witness.catalogue import WITNESSES
 
 FLAGS = [

@@ -15,16 +15,17 @@ from valid_ref.explore.variants import BROADCAST_PHASE
 from valid_ref.front import run
 from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import parse_family
+from valid_ref.markdown import html_of
 from valid_ref.reading import Reading
 from valid_ref.report import erratum_view, render_page, run_view, view_of, watch_replay, watch_run
-from valid_ref.report.clauses import erratum_parts, html_of
 from valid_ref.report.layout import kept_rounds, positions
 from valid_ref.report.page import escape_json
 from valid_ref.report.stories import STORIES
 from valid_ref.report.words import ALARMS
 from valid_ref.scenario import Scenario, parts
 from valid_ref.testing.graphs import graphs
-from valid_ref.trace.load import load_specification
+from valid_ref.trace import load_specification
+from valid_ref.trace.spec_text import erratum_parts
 from valid_ref.witness.catalogue import WITNESSES
 
 SPECIFICATION = load_specification()
