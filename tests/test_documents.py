@@ -108,8 +108,9 @@ def _run(path: Path, command: Command) -> None:
 def test_a_console_block_is_read_as_commands_with_output() -> None:
     block = Fence("console", ("$ a 'b c'  # exit status 1", "x", "$ d"), 10)
     assert list(commands(block)) == [
-        Command(("a", "b c"), 1, ("x",), 11), Command(("d",), 0, (), 13),
-    ]  # fmt: skip
+        Command(("a", "b c"), 1, ("x",), 11),
+        Command(("d",), 0, (), 13),
+    ]
 
 
 def readme_commands() -> list[str]:

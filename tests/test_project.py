@@ -79,7 +79,7 @@ import sys
 for name in ("torch", "matplotlib", "hypothesis", "pytest", "sympy"):
     sys.modules[name] = None
 import valid_ref
-from valid_ref.cli.learn import learn
+from valid_ref.cli.run import learn
 learn(graph="path:3", rounds=3, dimension=2, seed=0, every=1, as_json=True)
 """
     result = subprocess.run(

@@ -1,11 +1,10 @@
 """Join clauses and markers: what is tied to each clause, what it lacks, which gaps are accepted."""
 
-from __future__ import annotations
-
 from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import attrs
 
@@ -22,10 +21,6 @@ from valid_ref.trace.spec_text import (
     raise_all,
     spec_directory,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
 NOT_YET = "not-yet.txt"
 

@@ -1,11 +1,9 @@
 """Everything that is wrong between the specification, the sources and the list of known gaps."""
 
-from __future__ import annotations
-
 import posixpath
 import re
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 import attrs
 
@@ -21,9 +19,6 @@ from valid_ref.trace.spec_text import (
     is_erratum_identifier,
     is_identifier,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _MENTION = re.compile(r"(?<!\w)([A-Z]{2}-\d+|VS\d|[PA]\d{2})(?!\w)")
 

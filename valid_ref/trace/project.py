@@ -1,9 +1,7 @@
 """Find a project, and read all of it: its specification, its sources, and what is wrong."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import attrs
 
@@ -18,9 +16,6 @@ from valid_ref.trace.spec_text import (
     read_specification,
     specification_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _ABOVE_PACKAGE = Path(__file__).resolve().parents[2]
 

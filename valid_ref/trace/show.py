@@ -1,24 +1,18 @@
 """Show the matrix, the problems and one explanation, as plain text and as JSON."""
 
-from __future__ import annotations
-
 import difflib
 import re
 import textwrap
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 
 from valid_ref.trace.matrix import Gap, Row, gaps
+from valid_ref.trace.problems import Problem
+from valid_ref.trace.project import Trace
+from valid_ref.trace.sources import Marker
 from valid_ref.trace.spec_text import Content, Erratum, Kind, PaperLabel, TraceError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from valid_ref.trace.problems import Problem
-    from valid_ref.trace.project import Trace
-    from valid_ref.trace.sources import Marker
 
 Json = dict[str, object]
 

@@ -4,14 +4,12 @@ Docstrings say `Implements: LV-3, LV-4.`, tests carry the marks `checks` and `wi
 of Coq say `Proves: V2` above the statement.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import warnings
 from collections.abc import Callable, Iterator
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import attrs
 
@@ -22,9 +20,6 @@ from valid_ref.trace.spec_text import (
     located,
     raise_all,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class Role(StrEnum):

@@ -3,21 +3,16 @@
 Clause ids look like `LV-3`, `V2`, `VS1`; erratum ids like `P04`, `A12`; paper labels like `eq:cc4`.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import attrs
 
 from valid_ref.errors import ValidRefError
 from valid_ref.markdown import visible_lines, without_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
 CLAUSE = r"[A-Z]{2}-\d+|VS\d|[VLS]\d"
 ERRATUM = r"[PA]\d{2}"
