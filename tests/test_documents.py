@@ -15,10 +15,8 @@ from typer.testing import CliRunner
 
 from tests.documents import (
     ROOT,
-    Block,
     Command,
     anchors,
-    blocks,
     commands,
     links,
     markdown_files,
@@ -27,6 +25,7 @@ from tests.documents import (
 from valid_ref.alarms import Alarm
 from valid_ref.cli import app
 from valid_ref.errors import ValidRefError
+from valid_ref.markdown import Fence, fences
 from valid_ref.trace import Specification, load
 
 GUIDES = sorted((ROOT / "docs" / "guides").glob("*.md"))
@@ -119,7 +118,7 @@ def test_a_chapter_of_a_protocol_begins_with_one_listing_of_its_rules(chapter: s
     own = [clause for clause in clauses.values() if clause.file == f"spec/{chapter}.md"]
     text = (ROOT / "spec" / f"{chapter}.md").read_text(encoding="utf-8")
     before = "\n".join(text.split("\n")[: min(clause.line for clause in own) - 1])
-    [listing] = blocks(before)
+    [listing] = fences(before)
     assert 10 <= len(listing.lines) <= 30
     named = set()
     for line in listing.lines:
@@ -149,7 +148,7 @@ def test_the_long_commands_of_a_guide_do_what_they_say(path: Path, tmp_path, mon
 def _follow(path: Path, *, deep: bool) -> None:
     """Run the blocks of a guide in order; those marked deep only if asked."""
     namespace: dict[str, object] = {"__name__": "guide"}
-    for block in blocks(path.read_text(encoding="utf-8")):
+    for block in fences(path.read_text(encoding="utf-8")):
         kind, _space, rest = block.info.partition(" ")
         where = f"{path.name}:{block.line}: {block.info}"
         assert kind in {"console", "python"}, where
@@ -175,16 +174,17 @@ def _run(path: Path, command: Command) -> None:
 
 
 def test_a_console_block_is_read_as_commands_with_output() -> None:
-    block = Block("console", ("$ a 'b c'  # exit status 1", "x", "$ d"), 10)
+    block = Fence("console", ("$ a 'b c'  # exit status 1", "x", "$ d"), 10)
     assert list(commands(block)) == [
-        Command(("a", "b c"), 1, ("x",), 11), Command(("d",), 0, (), 13),
-    ]  # fmt: skip
+        Command(("a", "b c"), 1, ("x",), 11),
+        Command(("d",), 0, (), 13),
+    ]
 
 
 def readme_commands() -> list[str]:
     """The lines of the README's blocks that are commands, without their comments."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    lines = [line for block in blocks(text) if not block.info for line in block.lines]
+    lines = [line for block in fences(text) if not block.info for line in block.lines]
     return [line.partition("  #")[0].strip().removeprefix("$ ") for line in lines if line.strip()]
 
 
@@ -226,7 +226,7 @@ def test_every_command_of_the_readme_works(tmp_path, monkeypatch) -> None:
 def test_the_programs_of_the_readme_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    programs = [block for block in blocks(text) if block.info == "python"]
+    programs = [block for block in fences(text) if block.info == "python"]
     assert programs
     for block in programs:
         source = "\n".join(block.lines).replace("rounds=100", "rounds=5")

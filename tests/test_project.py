@@ -56,14 +56,16 @@ def test_the_import_lint_is_red_when_the_direction_is_broken(
 
 
 def test_every_clause_is_tied_or_listed_as_not_yet() -> None:
-    from valid_ref.trace import load, render_problems
+    from valid_ref.trace import load
+    from valid_ref.trace.show import render_problems
 
     assert render_problems(load(ROOT).problems) == ""
 
 
 def test_the_errata_name_their_witnesses_as_the_markers_say() -> None:
     """Regenerate with `valid-ref trace --write`."""
-    from valid_ref.trace import errata_with_places, load
+    from valid_ref.trace import load
+    from valid_ref.trace.show import errata_with_places
 
     text = (ROOT / "spec" / "errata.md").read_text(encoding="utf-8")
     assert errata_with_places(text, load(ROOT)) == text
@@ -77,7 +79,7 @@ import sys
 for name in ("torch", "matplotlib", "hypothesis", "pytest", "sympy"):
     sys.modules[name] = None
 import valid_ref
-from valid_ref.cli.learn import learn
+from valid_ref.cli.run import learn
 learn(graph="path:3", rounds=3, dimension=2, seed=0, every=1, as_json=True)
 """
     result = subprocess.run(

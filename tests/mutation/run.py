@@ -25,6 +25,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from valid_ref.markdown import table_rows
+
 ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("valid_ref", "proofs_check", "torch_backend", "tests", "spec", "docs", "pyproject.toml")
 KNOWN = ROOT / ".mutants.jsonl"
@@ -83,10 +85,9 @@ def pytest(where: Path, tests: Sequence[str], cache: Path) -> tuple[int | None, 
 
 def noticed() -> dict[tuple[str, str], str]:
     """The test that noticed a mutant when the table was made; it is tried first."""
-    lines = (ROOT / "docs" / "tables" / "mutants.md").read_text(encoding="utf-8").splitlines()
-    rows = [[cell.strip(" `") for cell in line.split("|")] for line in lines]
-    found = {(row[1], row[2]): f"tests/{row[5]}" for row in rows if len(row) == 7}
-    return {name: test for name, test in found.items() if "::" in test}
+    rows = table_rows((ROOT / "docs" / "tables" / "mutants.md").read_text(encoding="utf-8"))
+    found = {(clause, name): test.strip("`") for clause, name, _file, _result, test in rows}
+    return {name: f"tests/{test}" for name, test in found.items() if "::" in test}
 
 
 def verdict(where: Path, mutant: Any, first: str | None) -> tuple[str, str]:

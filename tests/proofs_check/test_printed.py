@@ -7,8 +7,7 @@ import pytest
 from proofs_check.framework import Result, Role
 from proofs_check.registry import find_step, load_all, steps_of
 from proofs_check.runner import run_step
-from valid_ref.trace import load
-from valid_ref.trace.model import Erratum
+from valid_ref.trace import Erratum, load
 
 
 def refuted(*names: str) -> None:

@@ -63,9 +63,20 @@ def test_an_unknown_clause_is_refused_with_close_matches() -> None:
 
 def test_a_counterexample_of_the_explorer_is_replayed(tmp_path) -> None:
     found = run(
-        "explore", "--protocol", "broadcast", "--max-agents", "3", "--reading", "as-printed",
-        "--property", "V2", "--jobs", "1", "--out", str(tmp_path),
-    )  # fmt: skip
+        "explore",
+        "--protocol",
+        "broadcast",
+        "--max-agents",
+        "3",
+        "--reading",
+        "as-printed",
+        "--property",
+        "V2",
+        "--jobs",
+        "1",
+        "--out",
+        str(tmp_path),
+    )
     assert found.exit_code == 1
     [script] = [p for p in tmp_path.glob("*.json") if p.name != "explored.json"]
     again = run("run", str(script))

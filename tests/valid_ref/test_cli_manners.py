@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from valid_ref.cli import app, main
 from valid_ref.errors import ValidRefError
-from valid_ref.report.plots import require_matplotlib
+from valid_ref.report.curves import require_matplotlib
 
 COMMANDS = sorted(c.name or c.callback.__name__ for c in app.registered_commands)
 SMALL = ("--graph", "path:3", "--rounds", "3")
@@ -73,18 +73,30 @@ def test_a_mistake_is_answered_with_a_suggestion(arguments, hint, tmp_path, monk
 
 @pytest.mark.parametrize(
     "arguments",
-    [("run", *SMALL), ("run", "--attacks"), ("report", *SMALL), ("errata",), ("errata", "P18"),
-     ("learn", *SMALL), ("trace", "LV-3"), ("explore", "--max-agents", "2", "--jobs", "1")],
-)  # fmt: skip
+    [
+        ("run", *SMALL),
+        ("run", "--attacks"),
+        ("report", *SMALL),
+        ("errata",),
+        ("errata", "P18"),
+        ("learn", *SMALL),
+        ("trace", "LV-3"),
+        ("explore", "--max-agents", "2", "--jobs", "1"),
+    ],
+)
 def test_json_is_one_document(arguments) -> None:
     json.loads(run(*arguments, "--json").output)
 
 
 @pytest.mark.parametrize(
     ("arguments", "expected"),
-    [(("run", *SMALL), "failed\n"), (("errata", "P18"), "shown\n"), (("report", *SMALL), ""),
-     (("explore", "--max-agents", "2", "--jobs", "1", "--property", "V2"), "0\n")],
-)  # fmt: skip
+    [
+        (("run", *SMALL), "failed\n"),
+        (("errata", "P18"), "shown\n"),
+        (("report", *SMALL), ""),
+        (("explore", "--max-agents", "2", "--jobs", "1", "--property", "V2"), "0\n"),
+    ],
+)
 def test_quiet_says_the_least(arguments, expected, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert run(*arguments, "--quiet").output == expected

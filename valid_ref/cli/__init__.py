@@ -1,4 +1,4 @@
-"""The command line: `valid-ref COMMAND`. One file per command; this one only joins them."""
+"""The command line: `valid-ref COMMAND`. This file joins them."""
 
 import sys
 
@@ -6,18 +6,13 @@ import typer
 
 from valid_ref import __version__
 from valid_ref.cli.arena import ArenaCommand, arena
-from valid_ref.cli.check import check
 from valid_ref.cli.conform import conform
-from valid_ref.cli.diff import diff
-from valid_ref.cli.errata import errata
 from valid_ref.cli.explore import explore
-from valid_ref.cli.learn import learn
 from valid_ref.cli.prove import prove
-from valid_ref.cli.record import record
+from valid_ref.cli.recordings import check, diff, record, show
 from valid_ref.cli.report import demo, report
-from valid_ref.cli.run import run
-from valid_ref.cli.show import show
-from valid_ref.cli.trace import trace
+from valid_ref.cli.run import learn, run
+from valid_ref.cli.specification import errata, trace
 from valid_ref.cli.vectors import vectors
 from valid_ref.errors import ValidRefError
 from valid_ref.printable import printable

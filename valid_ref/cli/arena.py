@@ -10,13 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import attrs
 import typer
 from typer.core import TyperCommand
 
 from valid_ref.cli import options
-from valid_ref.cli.check import render
 from valid_ref.cli.progress import progress_of
+from valid_ref.cli.recordings import render_verdict
 from valid_ref.printable import printable
 from valid_ref.scenario import Scenario
 from valid_ref.scenario.build import Prepared, prepare
@@ -104,9 +103,18 @@ def arena(
     from valid_ref.testing.conform.process import EndedBySignal, ending_on_signals
 
     given = options.Chosen(
-        graph, loss, rounds, schedule, bounds, weights, thresholds, byzantine, attack, None, seed,
-        eps_success,
-    )  # fmt: skip
+        graph=graph,
+        loss=loss,
+        rounds=rounds,
+        schedule=schedule,
+        bounds=bounds,
+        weights=weights,
+        thresholds=thresholds,
+        byzantine=byzantine,
+        attack=attack,
+        seed=seed,
+        eps_success=eps_success,
+    )
     chosen = options.chosen_scenario(scenario, given)
     prepared = prepare(chosen)
     pairs = [_pair(text) for text in agent or []]
@@ -124,11 +132,12 @@ def arena(
         raise typer.Exit(128 + ended.number) from None
     with progress_of(chosen, hidden=as_json or quiet) as watch:
         found = judged(played, chosen, output, compare=compare, watch=watch)
-    who = [attrs.asdict(one) for one in _who(chosen, prepared, commands, found)]
+    agents = _agents(chosen, prepared, commands, found)
     if as_json:
-        typer.echo(json.dumps(found.as_json() | {"output": _text(output), "agents": who}))
+        path = None if output is None else str(output)
+        typer.echo(json.dumps(found.as_json() | {"output": path, "agents": agents}))
     else:
-        typer.echo(found.status if quiet else _render(found, who, output))
+        typer.echo(found.status if quiet else _render(found, agents, output))
     raise typer.Exit(0 if found.conforms else 1)
 
 
@@ -139,49 +148,36 @@ def _pair(text: str) -> tuple[str, str]:
     return names, command.strip()
 
 
-def _text(path: Path | None) -> str | None:
-    return None if path is None else str(path)
-
-
-@attrs.frozen
-class _Who:
-    """What ran one agent."""
-
-    agent: int
-    runs: str
-    command: str | None = None
-    name: str | None = None
-    flood: str = "fresh"
-
-
-def _who(
+def _agents(
     scenario: Scenario,
     prepared: Prepared,
     commands: Mapping[int, tuple[str, ...]],
     found: "Judgement",
-) -> list[_Who]:
+) -> list[dict[str, Any]]:
+    """What ran each agent."""
     attack = "no attack" if scenario.attack is None else scenario.attack.kind
-    rows = []
+    rows: list[dict[str, Any]] = []
     for agent in range(prepared.parameters.graph.agents):
+        runs, command, name = "reference", None, None
         if agent in prepared.byzantine:
-            rows.append(_Who(agent, f"Byzantine: {attack}"))
+            runs = f"Byzantine: {attack}"
         elif agent in commands:
-            flood = "held" if agent in found.played.flood_held else "fresh"
-            name = found.played.names[agent]
-            rows.append(_Who(agent, "process", shlex.join(commands[agent]), name, flood))
-        else:
-            rows.append(_Who(agent, "reference"))
+            runs, command, name = "process", shlex.join(commands[agent]), found.played.names[agent]
+        flood = "held" if agent in commands and agent in found.played.flood_held else "fresh"
+        rows.append(
+            {"agent": agent, "runs": runs, "command": command, "name": name, "flood": flood}
+        )
     return rows
 
 
-def _render(found: "Judgement", who: list[dict[str, Any]], output: Path | None) -> str:
+def _render(found: "Judgement", agents: list[dict[str, Any]], output: Path | None) -> str:
     """A judgement in words; what processes say of themselves cannot move the cursor.
 
     Implements: RE-17.
     """
-    lines = [render(found.verdict)]
+    lines = [render_verdict(found.verdict)]
     lines += [str(fault) for fault in found.played.faults]
-    groups = itertools.groupby(who, key=lambda one: {**one, "agent": None})
+    groups = itertools.groupby(agents, key=lambda one: {**one, "agent": None})
     lines += [_agents_line(what, [one["agent"] for one in group]) for what, group in groups]
     lines.append(f"{'the recording' if output is None else output}: SHA-256 {found.sha256}")
     if found.reference is not None:

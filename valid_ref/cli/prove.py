@@ -134,9 +134,14 @@ def _document(proofs: Any, outcomes: list[Any], registry: Any, runner: Any) -> d
             for outcome in mine
         ]
         found.append(
-            {"name": proof.name, "title": proof.title, "steps": steps,
-             "strength": registry.strength(proof).value, "verdict": runner.verdict(proof, mine)}
-        )  # fmt: skip
+            {
+                "name": proof.name,
+                "title": proof.title,
+                "steps": steps,
+                "strength": registry.strength(proof).value,
+                "verdict": runner.verdict(proof, mine),
+            }
+        )
     return {"proofs": found, "as_expected": all(outcome.as_expected for outcome in outcomes)}
 
 

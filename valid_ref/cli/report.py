@@ -21,7 +21,7 @@ from valid_ref.printable import printable
 from valid_ref.report import View, render_page, view_of, watch_recording, watch_replay, watch_run
 from valid_ref.report.watched import Watched
 from valid_ref.scenario import Scenario
-from valid_ref.trace.load import load_specification
+from valid_ref.trace import load_specification
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="The page to write.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")]
@@ -66,16 +66,26 @@ def report(
       valid-ref report run.zip -o recording.html
     """  # noqa: D301 - \b keeps the lines of the examples apart
     chosen = options.Chosen(
-        graph, loss, rounds, schedule, bounds, weights, thresholds, byzantine, attack, without,
-        seed, eps_success,
-    )  # fmt: skip
+        graph=graph,
+        loss=loss,
+        rounds=rounds,
+        schedule=schedule,
+        bounds=bounds,
+        weights=weights,
+        thresholds=thresholds,
+        byzantine=byzantine,
+        attack=attack,
+        without=without,
+        seed=seed,
+        eps_success=eps_success,
+    )
     watched = _watched(source, chosen, hidden=quiet or as_json)
     title = f"A run of VALID: {watched.label if source is None else printable(source.name)}"
     view = view_of(title, subtitle(watched), [watched], load_specification())
     if as_json:
         typer.echo(json.dumps(view.as_json()))
         return
-    write_page(output, view, not quiet)
+    write_page(output, view, quiet=quiet)
 
 
 def demo(
@@ -104,14 +114,14 @@ def demo(
             typer.echo("")
         watched.append(watch_run(finished, label))
     view = view_of("VALID, twice", subtitle(watched[0]), watched, load_specification())
-    write_page(output, view, not quiet)
+    write_page(output, view, quiet=quiet)
 
 
-def write_page(output: Path, view: View, told: bool) -> None:
-    """Write a page, and say where it is if this is to be told."""
+def write_page(output: Path, view: View, *, quiet: bool) -> None:
+    """Write a page, and print where it is unless quiet."""
     text = render_page(view)
     write_text(output, text)
-    if told:
+    if not quiet:
         typer.echo(
             f"{printable(output)} ({len(text.encode()) / 1000:.0f} kB): open it in a browser"
         )

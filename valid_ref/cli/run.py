@@ -1,9 +1,10 @@
-"""`valid-ref run`: a scenario from the first gradient to the verdict."""
+"""`valid-ref run`: a whole run and its outcome; `valid-ref learn`: LearnModel alone."""
 
 import json
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 from rich.console import Console
 
@@ -13,14 +14,20 @@ from valid_ref.cli.progress import progress_of
 from valid_ref.cli.report import read_script, subtitle, write_page, write_text
 from valid_ref.cli.summary import summary
 from valid_ref.explore.counterexample import Script, replay_script, tell
-from valid_ref.front import Run
 from valid_ref.front import run as run_scenario
+from valid_ref.graph_families import parse_family
+from valid_ref.lattice import default_limits, from_lattice
+from valid_ref.losses import random_quadratics
+from valid_ref.machine import run_machine
 from valid_ref.oracle import recording_digest
+from valid_ref.protocols.learn import LearningMessage, LearnModel
 from valid_ref.report import view_of, watch_run
-from valid_ref.report.plots import draw, require_matplotlib
-from valid_ref.report.series import series_of
+from valid_ref.report.curves import draw, require_matplotlib, series_of
 from valid_ref.scenario import scenario_schema, scenario_text
-from valid_ref.trace.load import load_specification
+from valid_ref.scenario.build import diminishing_constants
+from valid_ref.scenario.parts import Diminishing
+from valid_ref.schedule import Precision, harmonic, inverse_root, make_schedule
+from valid_ref.trace import load_specification
 
 
 def run(
@@ -70,9 +77,19 @@ def run(
         _replay(script, as_json=as_json)
         return
     given = options.Chosen(
-        graph, loss, rounds, schedule, bounds, weights, thresholds, byzantine, attack, without,
-        seed, eps_success,
-    )  # fmt: skip
+        graph=graph,
+        loss=loss,
+        rounds=rounds,
+        schedule=schedule,
+        bounds=bounds,
+        weights=weights,
+        thresholds=thresholds,
+        byzantine=byzantine,
+        attack=attack,
+        without=without,
+        seed=seed,
+        eps_success=eps_success,
+    )
     chosen = options.chosen_scenario(scenario, given)
     if plot is not None:
         require_matplotlib(plot)
@@ -86,23 +103,20 @@ def run(
         typer.echo(finished.outcome)
     else:
         summary(finished, Console(highlight=False))
-    told = not (as_json or quiet)
+    quiet = quiet or as_json
     if plot is not None:
-        _draw(finished, plot)
-        if told:
+        series = series_of(watch_run(finished, ""), chosen.rounds)
+        if series is not None:
+            draw(series, f"outcome {finished.outcome}", plot)
+        if not quiet:
             typer.echo(str(plot))
     if page is not None:
         label = scenario.stem if scenario is not None else "the default scenario"
         watched = watch_run(finished, label)
         title = f"A run of VALID: {label}"
-        write_page(page, view_of(title, subtitle(watched), [watched], load_specification()), told)
+        view = view_of(title, subtitle(watched), [watched], load_specification())
+        write_page(page, view, quiet=quiet)
     raise typer.Exit(0 if finished.outcome in {"a", "b", "c"} else 1)
-
-
-def _draw(finished: Run, path: Path) -> None:
-    series = series_of(watch_run(finished, ""), finished.scenario.rounds)
-    if series is not None:
-        draw(series, f"outcome {finished.outcome}", path)
 
 
 def _list_attacks(*, as_json: bool) -> None:
@@ -128,3 +142,65 @@ def _replay(script: Script, *, as_json: bool) -> None:
     else:
         typer.echo(tell(replay))
     raise typer.Exit(0 if holds else 1)
+
+
+def learn(
+    graph: Annotated[str, typer.Option(help="paper, complete:5, path:4, torus:3x4, ...")] = "paper",
+    rounds: Annotated[int, typer.Option(min=1, help="Learning rounds T.")] = 200,
+    dimension: Annotated[int, typer.Option(min=1, help="Length d of a model.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the losses.")] = 0,
+    every: Annotated[int, typer.Option(min=1, help="Print every so many rounds.")] = 10,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print the last distance only.")
+    ] = False,
+) -> None:
+    """Run LearnModel and print each round's distance to the optimum.
+
+    \b
+    Example:
+      valid-ref learn --graph torus:3x4 --rounds 500 --every 50
+    """  # noqa: D301 - \b keeps the lines of the examples apart
+    network = parse_family(graph)
+    problem = random_quadratics(network.agents, dimension, seed)
+    a, t0, e0 = diminishing_constants(Diminishing(), network, problem)
+    schedule = make_schedule(rounds, alpha=harmonic(a, t0), eta=inverse_root(e0, t0))
+    machine = LearnModel(
+        network,
+        default_limits(dimension, schedule, network.max_degree),
+        np.zeros(dimension, dtype=np.int64),
+    )
+    sources = {agent: problem.gradient_source(agent) for agent in range(network.agents)}
+    result = run_machine(network, machine, sources)
+    optimum = problem.minimiser()
+    rows = []
+    for spoken in result.rounds:
+        models = [
+            from_lattice(message.model, Precision())
+            for message in spoken.said.values()
+            if isinstance(message, LearningMessage)
+        ]
+        mean = np.mean(models, axis=0)
+        distance = float(np.mean([np.sum((model - optimum) ** 2) for model in models]))
+        spread = float(np.mean([np.sum((model - mean) ** 2) for model in models]))
+        rows.append({"round": spoken.number, "distance": distance, "consensus_error": spread})
+    alarms = [str(raised) for state in result.states.values() for raised in state.alarms]
+    if as_json:
+        typer.echo(json.dumps({"rounds": rows, "alarms": alarms}))
+        return
+    if quiet:
+        typer.echo(f"{rows[-1]['distance']:.3e}")
+        return
+    typer.echo(
+        f"LearnModel: {network.agents} agents, {network.edge_count} edges, d = {dimension}, "
+        f"T = {rounds}; every message an exact integer vector"
+    )
+    typer.echo("round   mean |x_v - x*|^2   mean |x_v - mean|^2   round x distance")
+    for row in rows:
+        if row["round"] == 1 or row["round"] % every == 0 or row["round"] == rounds:
+            scaled = row["round"] * row["distance"]
+            typer.echo(
+                f"{row['round']:5d}   {row['distance']:17.3e}   {row['consensus_error']:19.3e}"
+                f"   {scaled:16.4f}"
+            )
+    typer.echo(f"alarms: {len(alarms)}" + "".join(f"\n  {alarm}" for alarm in alarms))

@@ -47,11 +47,13 @@ def vectors(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_print_version, is_eager=True,
+            "--version",
+            callback=_print_version,
+            is_eager=True,
             help="Print the version of specification and vectors.",
         ),
     ] = False,
-) -> None:  # fmt: skip
+) -> None:
     """List the families of test vectors, write them, check them byte for byte, or pack them.
 
     Ids that were published keep their meaning: writing refuses to change or drop one.

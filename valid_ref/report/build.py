@@ -1,23 +1,28 @@
 """From something watched to the view of it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import attrs
 
 from valid_ref._version import __version__
 from valid_ref.execution import Execution
 from valid_ref.front import Run
-from valid_ref.report.checks import checks_of
-from valid_ref.report.clauses import clause_views, erratum_parts, html_of
+from valid_ref.markdown import html_of
+from valid_ref.report.curves import series_of
 from valid_ref.report.layout import kept_rounds, positions
-from valid_ref.report.messages import ENTRIES, Table
-from valid_ref.report.outcomes import of_story, outcome
-from valid_ref.report.rounds import alarms_of, phases_of, rounds_of
-from valid_ref.report.series import series_of
-from valid_ref.report.stories import STORIES
-from valid_ref.report.view import AgentView, CostView, RunView, StoryView, View
-from valid_ref.report.watched import Watched, watch_played, watch_run
-from valid_ref.trace.model import Erratum, Specification
+from valid_ref.report.rounds import MessageTable, alarms_of, checks_of, phases_of, rounds_of
+from valid_ref.report.view import AgentView, ClauseView, CostView, RunView, StoryView, View
+from valid_ref.report.watched import (
+    ENTRIES,
+    Watched,
+    outcome,
+    outcome_of_story,
+    watch_played,
+    watch_run,
+)
+from valid_ref.report.words import STORIES
+from valid_ref.trace import Erratum, Specification
+from valid_ref.trace.spec_text import erratum_parts
 from valid_ref.witness.story import Played, Story
 
 MOST_CELLS = 8000
@@ -35,9 +40,13 @@ def view_of(
     """A page of one run, or of several under tabs."""
     runs = tuple(run_view(one) for one in watched)
     return View(
-        title, subtitle, "one" if len(runs) == 1 else "tabs", runs,
-        clause_views(specification, _clauses(runs)), version=__version__,
-    )  # fmt: skip
+        title=title,
+        subtitle=subtitle,
+        layout="one" if len(runs) == 1 else "tabs",
+        runs=runs,
+        clauses=clause_views(specification, _clauses(runs)),
+        version=__version__,
+    )
 
 
 def erratum_view(
@@ -46,12 +55,20 @@ def erratum_view(
     """A page of an erratum: what was printed beside what was put in its place."""
     words, parts = STORIES[erratum.identifier], erratum_parts(erratum.text)
     story = StoryView(
-        erratum.identifier, erratum.title, erratum.severity,
-        words.setting, words.wrong, words.repair,
-        printed.lines, repaired.lines, printed.wrong, repaired.wrong,
-        html_of(parts.get("Printed", "")), html_of(parts.get("Wrong because", "")),
-        html_of(parts.get("Repair", "")),
-    )  # fmt: skip
+        erratum=erratum.identifier,
+        title=erratum.title,
+        severity=erratum.severity,
+        setting=words.setting,
+        wrong=words.wrong,
+        repair=words.repair,
+        printed=printed.lines,
+        repaired=repaired.lines,
+        printed_wrong=printed.wrong,
+        repaired_wrong=repaired.wrong,
+        printed_html=html_of(parts.get("Printed", "")),
+        because_html=html_of(parts.get("Wrong because", "")),
+        repair_html=html_of(parts.get("Repair", "")),
+    )
     runs = tuple(
         run_view(_of_story(told, told.shown, label))
         for told, label in ((printed, "As printed"), (repaired, "Repaired"))
@@ -59,17 +76,21 @@ def erratum_view(
     )
     wanted = (*_clauses(runs), *erratum.clauses)
     return View(
-        f"{erratum.identifier}: {erratum.title}", "An erratum of the paper, and its repair",
-        "beside" if len(runs) == 2 else "one", runs,
-        clause_views(specification, wanted), story, __version__,
-    )  # fmt: skip
+        title=f"{erratum.identifier}: {erratum.title}",
+        subtitle="An erratum of the paper, and its repair",
+        layout="beside" if len(runs) == 2 else "one",
+        runs=runs,
+        clauses=clause_views(specification, wanted),
+        story=story,
+        version=__version__,
+    )
 
 
 def _of_story(told: Story, shown: Run | Played, label: str) -> Watched:
     if isinstance(shown, Played):
         return watch_played(shown, label, outcome("wrong" if told.wrong else "right"))
     watched = watch_run(shown, label)
-    return attrs.evolve(watched, outcome=of_story(shown, wrong=told.wrong))
+    return attrs.evolve(watched, outcome=outcome_of_story(shown, wrong=told.wrong))
 
 
 def run_view(watched: Watched) -> RunView:
@@ -81,7 +102,7 @@ def run_view(watched: Watched) -> RunView:
     important = edges_of_phases | {alarm.index for alarm in alarms}
     kept = kept_rounds(total, max(20, min(MOST_ROUNDS, MOST_CELLS // n)), important)
     parameters = watched.parameters
-    table = Table(None if parameters is None else parameters.lattice.precision)
+    table = MessageTable(None if parameters is None else parameters.lattice.precision)
     rounds = rounds_of(watched, kept, table)
     series = series_of(watched, MOST_POINTS)
     checks, omitted = checks_of(watched, MOST_CHECKED)
@@ -95,10 +116,23 @@ def run_view(watched: Watched) -> RunView:
         if d > ENTRIES:
             omitted = (*omitted, f"of vectors the first {ENTRIES} of {d} entries are shown")
     return RunView(
-        watched.label, watched.facts, _agents(watched), watched.graph.edges, phases,
-        tuple(table.views), rounds, total, alarms, series, checks, _costs(watched),
-        watched.outcome, watched.divergences, watched.notes, omitted,
-    )  # fmt: skip
+        label=watched.label,
+        facts=watched.facts,
+        agents=_agents(watched),
+        edges=watched.graph.edges,
+        phases=phases,
+        messages=tuple(table.views),
+        rounds=rounds,
+        total_rounds=total,
+        alarms=alarms,
+        series=series,
+        checks=checks,
+        costs=_costs(watched),
+        outcome=watched.outcome,
+        divergences=watched.divergences,
+        notes=watched.notes,
+        omitted=omitted,
+    )
 
 
 def _agents(watched: Watched) -> tuple[AgentView, ...]:
@@ -131,3 +165,13 @@ def _clauses(runs: Sequence[RunView]) -> set[str]:
     found |= {divergence.clause for run in runs for divergence in run.divergences}
     found |= {s.clause for run in runs if run.series for s in run.series.statistics}
     return found | {"VA-5"}
+
+
+def clause_views(specification: Specification, wanted: Iterable[str]) -> tuple[ClauseView, ...]:
+    """The clauses with these ids that exist, each once, by id."""
+    found = (specification.clauses.get(identifier) for identifier in sorted(set(wanted)))
+    return tuple(
+        ClauseView(clause.identifier, str(clause.kind), clause.file, html_of(clause.text))
+        for clause in found
+        if clause is not None
+    )

@@ -65,7 +65,6 @@ def _side_by_side(graph: AgentGraph, cliques: list[list[int]]) -> tuple[Point, .
     """Cliques on circles beside each other; agents with edges across face the others."""
     points: dict[int, Point] = {}
     for place, clique in enumerate(cliques):
-        centre = (place * 1.3, 0.0)
         across = [v for v in clique if any(u not in clique for u in graph.neighbours(v))]
         rest = [v for v in clique if v not in across]
         half = len(rest) // 2
@@ -74,9 +73,7 @@ def _side_by_side(graph: AgentGraph, cliques: list[list[int]]) -> tuple[Point, .
         shift = (order.index(across[0]) + (len(across) - 1) / 2) if across else 0.0
         for index, agent in enumerate(order):
             angle = turn + 2 * math.pi * (index - shift) / len(order) * (-1 if place else 1)
-            points[agent] = (
-                centre[0] + 0.5 * math.cos(angle), centre[1] + 0.5 * math.sin(angle)
-            )  # fmt: skip
+            points[agent] = (place * 1.3 + 0.5 * math.cos(angle), 0.5 * math.sin(angle))
     return _fitted([points[v] for v in range(graph.agents)])
 
 
@@ -98,15 +95,15 @@ def _fitted(points: list[Point]) -> tuple[Point, ...]:
 
 
 def kept_rounds(total: int, budget: int, important: Collection[int]) -> tuple[int, ...]:
-    """Which of `total` rounds to keep: all if the budget allows, else the important and a comb.
+    """Which of `total` rounds to keep: all if the budget allows, else the important and some more.
 
-    The first and the last round are always kept; the result is in order.
+    Those are evenly spaced. The first and the last round are always kept; the result is in order.
     """
     if total <= budget:
         return tuple(range(total))
     wanted = sorted({0, total - 1, *(i for i in important if 0 <= i < total)})
     if len(wanted) > budget:
         wanted = [wanted[i] for i in kept_rounds(len(wanted), budget, ())]
-    room = max(0, budget - len(wanted))
-    comb = {round(i * (total - 1) / max(1, room - 1)) for i in range(room)}
-    return tuple(sorted({*wanted, *comb}))
+    left = max(0, budget - len(wanted))
+    others = {round(i * (total - 1) / max(1, left - 1)) for i in range(left)}
+    return tuple(sorted({*wanted, *others}))

@@ -1,23 +1,139 @@
-"""The rounds of a run for a page: phases, messages, alarms, what everybody believes."""
+"""The rounds of a run for a page: phases, messages, beliefs, alarms, and the matrix of checks."""
 
+import hashlib
+import string
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from valid_ref.alarms import Alarm
-from valid_ref.machine import Round
+from valid_ref.machine import Message, Round
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.learn import PHASE as LEARNING
+from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.local_validate import PHASE as LOCAL
+from valid_ref.protocols.parameters import CheckedKeys
 from valid_ref.protocols.valid import HASHES
-from valid_ref.report.messages import Table
-from valid_ref.report.outcomes import belief
-from valid_ref.report.view import AlarmView, EdgeWord, PhaseView, RoundView
-from valid_ref.report.watched import Watched
+from valid_ref.report.view import (
+    AlarmView,
+    CheckCell,
+    ChecksView,
+    EdgeWord,
+    MessageView,
+    PhaseView,
+    ReportCell,
+    RoundView,
+)
+from valid_ref.report.watched import Watched, belief, number, vector
 from valid_ref.report.words import alarm_words, phase_words
-from valid_ref.wire import AlarmLine
+from valid_ref.schedule import Precision
+from valid_ref.wire import AlarmLine, about_text
 
+TAGS = 8
+"""How many entries of a broadcast message are named."""
+LONGEST = 200
+ALARMED, UNALARMED = MessageView("alarm", "I have an alarm"), MessageView("ok", "all is well")
 ABOUTS = 6
 """How many of the things that equal alarms are about are named."""
 NORMS = {Alarm.MODEL_NORM.name, Alarm.GRADIENT_NORM.name}
+LETTERS = {
+    Alarm.INCONSISTENT_HASHES.name: "H",
+    Alarm.BROKEN_RELATION.name: "R",
+    Alarm.SELF_MISMATCH.name: "S",
+}
+"""Reports that differ, a relation that is broken, a report that is not what was sent."""
+
+
+class MessageTable:
+    """Collects messages while a view is built; equal messages get the same index."""
+
+    def __init__(self, precision: Precision | None) -> None:
+        self.precision = precision
+        self.views: list[MessageView] = []
+        self.places: dict[bytes, int] = {}
+        self.known: dict[tuple[str, int], tuple[object, int]] = {}
+
+    def index(self, phase: str, message: Message) -> int:
+        """The place of a message in the table; a message object is looked at once."""
+        seen = self.known.get((phase, id(message)))
+        if seen is not None and seen[0] is message:
+            return seen[1]
+        view = describe(phase, message, self.precision)
+        key = hashlib.sha256(view.word.encode() + b"\0" + identity(message)).digest()
+        place = self.places.setdefault(key, len(self.views))
+        if place == len(self.views):
+            self.views.append(view)
+        self.known[phase, id(message)] = (message, place)
+        return place
+
+
+def identity(message: Message) -> bytes:
+    """Bytes that are equal exactly for equal messages."""
+    if isinstance(message, LearningMessage):
+        parts = (message.model, message.scaled_gradient)
+        return b"learning" + b"|".join(identity(part) for part in parts)
+    if isinstance(message, np.ndarray):
+        head = f"{message.dtype}{message.shape}".encode()
+        if message.dtype == object:
+            return head + repr(message.tolist()).encode()
+        return head + message.tobytes()
+    if isinstance(message, Mapping):
+        entries = sorted(repr(tag).encode() + b":" + identity(v) for tag, v in message.items())
+        return b"mapping" + b";".join(entries)
+    return _repr(message).encode("utf-8", "replace")
+
+
+def describe(phase: str, message: Message, precision: Precision | None) -> MessageView:
+    """A word and a sentence for a message of this phase."""
+    if message is None:
+        return MessageView("silent", "nothing")
+    if isinstance(message, LearningMessage):
+        return _learning(message, precision)
+    if phase == AGREEMENT and isinstance(message, bool):
+        return ALARMED if message else UNALARMED
+    if isinstance(message, Mapping):
+        return _broadcast(message)
+    return MessageView("odd", f"something malformed: {short(message)}")
+
+
+def _learning(message: LearningMessage, precision: Precision | None) -> MessageView:
+    model, gamma = message.model, message.scaled_gradient
+    if precision is None or not all(
+        getattr(part, "dtype", None) == np.int64 and part.ndim == 1 and part.size
+        for part in (model, gamma)
+    ):
+        return MessageView("odd", f"a learning message of another form: {short(model)}")
+    values = model / 2.0**precision.fraction_bits
+    steps = gamma / 2.0 ** (precision.fraction_bits + precision.step_bits)
+    word = number(values[0]) if values.size == 1 else ""
+    text = f"model {vector(values)}, scaled gradient {vector(steps)}"
+    return MessageView(word, text)
+
+
+def _broadcast(message: Mapping[object, object]) -> MessageView:
+    if not message:
+        return MessageView("nothing new", "nothing new")
+    tags = [str(about_text(tag)) for tag in message]
+    named = ", ".join(tags[:TAGS]) + (f", and {len(tags) - TAGS} more" if len(tags) > TAGS else "")
+    values = list(message.values())
+    if len(values) == 1 and isinstance(values[0], str):
+        return MessageView(values[0], f"the value {values[0]!r}")
+    many = "1 value" if len(tags) == 1 else f"{len(tags)} values"
+    return MessageView("", f"{many}, tagged {named}")
+
+
+def short(value: object) -> str:
+    """A value in a bounded number of characters."""
+    text = _repr(value)
+    return text if len(text) <= LONGEST else text[: LONGEST - 2] + ".."
+
+
+def _repr(value: object) -> str:
+    try:
+        return repr(value)
+    except Exception:
+        return type(value).__name__
 
 
 def phases_of(rounds: Sequence[Round]) -> tuple[PhaseView, ...]:
@@ -30,7 +146,7 @@ def phases_of(rounds: Sequence[Round]) -> tuple[PhaseView, ...]:
     return tuple(phases)
 
 
-def rounds_of(watched: Watched, kept: Sequence[int], table: Table) -> tuple[RoundView, ...]:
+def rounds_of(watched: Watched, kept: Sequence[int], table: MessageTable) -> tuple[RoundView, ...]:
     """The kept rounds; messages go into the table."""
     numbers = {phase.name: i for i, phase in enumerate(phases_of(watched.rounds))}
     views = []
@@ -50,8 +166,15 @@ def rounds_of(watched: Watched, kept: Sequence[int], table: Table) -> tuple[Roun
             for agent, text in enumerate(beliefs_after(watched, index))
         )
         views.append(
-            RoundView(index, numbers[spoken.phase], spoken.number, said, differ, beliefs)
-        )  # fmt: skip
+            RoundView(
+                index=index,
+                phase=numbers[spoken.phase],
+                number=spoken.number,
+                said=said,
+                edges=differ,
+                beliefs=beliefs,
+            )
+        )
     return tuple(views)
 
 
@@ -86,23 +209,32 @@ def _held(watched: Watched, spoken: Round, following: Round, agent: int) -> int:
 def alarms_of(watched: Watched) -> tuple[AlarmView, ...]:
     """The alarms of the honest agents; equal ones about several things are one entry."""
     places = {(r.phase, r.number): index for index, r in enumerate(watched.rounds)}
-    groups: dict[tuple[object, ...], list[AlarmLine]] = {}
+    groups: dict[tuple[int, int, tuple[object, ...]], list[AlarmLine]] = {}
     for agent in watched.honest:
         for alarm in watched.ends[agent].alarms:
             index = _place(alarm, places, len(watched.rounds))
             head = (alarm.about or "").split("/")[0] if "/" in (alarm.about or "") else ""
             number = 0 if alarm.reason in NORMS else alarm.round
-            groups.setdefault(
-                (index, agent, alarm.reason, alarm.phase, number, alarm.sender, head), []
-            ).append(alarm)
+            what = (alarm.reason, alarm.phase, number, alarm.sender, head)
+            groups.setdefault((index, agent, what), []).append(alarm)
     views = []
-    for (place, owner, *_rest), alarms in sorted(groups.items(), key=lambda item: item[0][:2]):
+    for (place, owner, _what), alarms in sorted(groups.items(), key=lambda item: item[0][:2]):
         first = alarms[0]
         meaning, clause = alarm_words(first.reason)
-        views.append(AlarmView(
-            int(str(owner)), first.reason, meaning, clause, first.phase, first.round,
-            int(str(place)), first.sender, _about(alarms), len(alarms),
-        ))  # fmt: skip
+        views.append(
+            AlarmView(
+                agent=owner,
+                reason=first.reason,
+                meaning=meaning,
+                clause=clause,
+                phase=first.phase,
+                round=first.round,
+                index=place,
+                sender=first.sender,
+                about=_about(alarms),
+                count=len(alarms),
+            )
+        )
     return tuple(views)
 
 
@@ -132,3 +264,60 @@ def _place(alarm: AlarmLine, places: Mapping[tuple[str, int], int], total: int) 
         phase = LEARNING if alarm.reason in NORMS else HASHES
     ends = [index for (name, _number), index in places.items() if name == phase]
     return max(ends) if ends else total - 1
+
+
+def checks_of(watched: Watched, most_agents: int) -> tuple[ChecksView | None, tuple[str, ...]]:
+    """The matrices, and what was left out of them; None where no hashes were exchanged."""
+    spoken = [round_ for round_ in watched.rounds if round_.phase == HASHES]
+    if watched.parameters is None or not spoken:
+        return None, ()
+    n = watched.graph.agents
+    failures = _failures(watched)
+    agents = tuple(range(n))
+    omitted: tuple[str, ...] = ()
+    if n > most_agents:
+        suspects = {cell.agent for cell in failures}
+        agents = tuple(sorted(suspects | set(range(most_agents - len(suspects)))))[:most_agents]
+        omitted = (f"the matrix of checks shows {len(agents)} of {n} agents",)
+    own_only = watched.parameters.checked_keys is CheckedKeys.OWN
+    return ChecksView(
+        agents=agents,
+        owners=tuple(range(n)) if n <= most_agents else agents,
+        checkers=1 if own_only else len(watched.honest),
+        failures=tuple(cell for cell in failures if cell.agent in agents),
+        reports=tuple(cell for cell in _reports(watched, spoken[0]) if cell.agent in agents),
+    ), omitted
+
+
+def _failures(watched: Watched) -> list[CheckCell]:
+    """Which checks failed at how many honest agents, from their alarms."""
+    failed: dict[tuple[int, int], dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    for checker in watched.honest:
+        for alarm in watched.ends[checker].alarms:
+            pair = (alarm.about or "").split("/")
+            if alarm.reason in LETTERS and len(pair) == 2 and all(p.isdigit() for p in pair):
+                key = (int(pair[0]), int(pair[1]))
+                failed[key][LETTERS[alarm.reason]].add(checker)
+    return [
+        CheckCell(agent, owner, tuple(sorted(kinds)), len(set[int]().union(*kinds.values())))
+        for (agent, owner), kinds in sorted(failed.items())
+    ]
+
+
+def _reports(watched: Watched, first: Round) -> list[ReportCell]:
+    """The reports as their sources send them in the first round; equal ones share a letter."""
+    graph, cells = watched.graph, []
+    for agent in range(graph.agents):
+        letters: dict[object, str] = {}
+        for reporter in graph.neighbours(agent):
+            said = []
+            for receiver in graph.neighbours(reporter):
+                message = first.on_edge(reporter, receiver)
+                value = message.get((reporter, agent)) if isinstance(message, Mapping) else None
+                if isinstance(value, tuple):
+                    letter = string.ascii_uppercase[min(len(letters), 25)]
+                    said.append(letters.setdefault(value, letter))
+                else:
+                    said.append("-")
+            cells.append(ReportCell(agent, reporter, "".join(dict.fromkeys(said))))
+    return cells

@@ -1,27 +1,35 @@
 """What a report is made of, whatever it came from: a run, a recording, a sub-protocol."""
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterable, Mapping
 
 import attrs
+import numpy as np
 
 from valid_ref.errors import ValidRefError
 from valid_ref.explore.counterexample import PlayedScript
 from valid_ref.front import Run
 from valid_ref.graph import AgentGraph
+from valid_ref.guarantees.outcome import Judgement, Outcome
 from valid_ref.lattice import from_lattice
 from valid_ref.losses import Problem
 from valid_ref.machine import Round
 from valid_ref.oracle import Divergence, Recording, Verdict
 from valid_ref.oracle.check import recorded_problem
 from valid_ref.printable import printable
+from valid_ref.protocols.agreement import AgreementState
+from valid_ref.protocols.broadcast import BroadcastState
 from valid_ref.protocols.parameters import ValidParameters
-from valid_ref.report import outcomes
-from valid_ref.report.messages import vector
-from valid_ref.report.view import DivergenceView, OutcomeView
+from valid_ref.report.view import DivergenceView, Evidence, OutcomeView
+from valid_ref.report.words import OUTCOMES
 from valid_ref.wire import AlarmLine, alarm_line
 from valid_ref.witness.story import Played
 
 Facts = tuple[tuple[str, str], ...]
+
+ENTRIES = 3
+"""How many entries of a vector are shown."""
+TONES = {"a": "good", "b": "good", "c": "good", "right": "good", "unknown": "open"}
 
 
 @attrs.frozen
@@ -79,61 +87,82 @@ def watch_run(finished: Run, label: str) -> Watched:
         *((("attack", str(attack)),) if attack else ()),
     )
     return Watched(
-        label, parameters.graph, execution.byzantine, execution.rounds, tuple(ends),
-        outcomes.of_run(finished), facts, parameters, finished.prepared.problem,
+        label=label,
+        graph=parameters.graph,
+        byzantine=execution.byzantine,
+        rounds=execution.rounds,
+        ends=tuple(ends),
+        outcome=outcome_of_run(finished),
+        facts=facts,
+        parameters=parameters,
+        problem=finished.prepared.problem,
         notes=finished.prepared.notes,
-    )  # fmt: skip
+    )
 
 
 def watch_recording(recording: Recording, verdict: Verdict, label: str) -> Watched:
     """A recording, and what the oracle says of it."""
     header, parameters = recording.header, recording.parameters
     byzantine = None if header.byzantine is None else frozenset(header.byzantine)
-    recorded = recording.agents
-    cut = End("", "the run was cut off")
-    ends = (cut,) * header.agents if recorded is None else tuple(
-        End("valid" if end.valid else "invalid", "as recorded", tuple(map(_legible, end.alarms)))
-        for end in recorded
-    )  # fmt: skip
+    if recording.agents is None:
+        ends = (End("", "the run was cut off"),) * header.agents
+    else:
+        ends = tuple(
+            End("valid" if end.valid else "invalid", "as recorded", _printable_alarms(end.alarms))
+            for end in recording.agents
+        )
     problem, losses = None, header.losses
     if losses is not None:
-        try:
+        with contextlib.suppress(ValidRefError, ArithmeticError, ValueError):  # the verdict has it
             problem = recorded_problem(header, losses)
-        except (ValidRefError, ArithmeticError, ValueError):  # the verdict says why
-            problem = None
     facts = (
         *parameter_facts(parameters),
         ("recorded by", printable(header.producer)),
         ("Byzantine agents", "not recorded" if byzantine is None else _names(byzantine)),
         ("verdict of the oracle", f"{verdict.status.value}: {verdict.reason}"),
     )
-    notes = verdict.limits if verdict.divergences else ()
     return Watched(
-        label, parameters.graph, byzantine, tuple(recording.rounds()), ends,
-        outcomes.of_recording(verdict, None if losses is None else losses.eps_success),
-        facts, parameters, problem,
-        divergences=tuple(map(_divergence, verdict.divergences)), notes=notes,
-    )  # fmt: skip
+        label=label,
+        graph=parameters.graph,
+        byzantine=byzantine,
+        rounds=tuple(recording.rounds()),
+        ends=ends,
+        outcome=outcome_of_recording(verdict, None if losses is None else losses.eps_success),
+        facts=facts,
+        parameters=parameters,
+        problem=problem,
+        divergences=tuple(map(_divergence, verdict.divergences)),
+        notes=verdict.limits if verdict.divergences else (),
+    )
 
 
 def _divergence(found: Divergence) -> DivergenceView:
     edge, different = found.edge, found.difference
     return DivergenceView(
-        found.agent,
-        f"{found.phase} round {found.round}" + (f", edge {edge[0]} to {edge[1]}" if edge else ""),
-        different.what + ("" if different.index is None else f", entry {different.index}"),
-        different.clause, found.agreed, printable(different.expected), printable(different.found),
-    )  # fmt: skip
+        agent=found.agent,
+        where=f"{found.phase} round {found.round}"
+        + (f", edge {edge[0]} to {edge[1]}" if edge else ""),
+        what=different.what + ("" if different.index is None else f", entry {different.index}"),
+        clause=different.clause,
+        agreed=found.agreed,
+        expected=printable(different.expected),
+        found=printable(different.found),
+    )
 
 
-def _legible(alarm: AlarmLine) -> AlarmLine:
-    """An alarm of a recording whose texts are fit to be shown.
+def _printable_alarms(alarms: Iterable[AlarmLine]) -> tuple[AlarmLine, ...]:
+    """Alarms of a recording, their texts escaped where a terminal or a page needs it.
 
     Implements: RE-17.
     """
-    about = None if alarm.about is None else printable(alarm.about)
-    return attrs.evolve(
-        alarm, reason=printable(alarm.reason), phase=printable(alarm.phase), about=about
+    return tuple(
+        attrs.evolve(
+            alarm,
+            reason=printable(alarm.reason),
+            phase=printable(alarm.phase),
+            about=None if alarm.about is None else printable(alarm.about),
+        )
+        for alarm in alarms
     )
 
 
@@ -141,14 +170,21 @@ def watch_played(played: Played, label: str, outcome: OutcomeView) -> Watched:
     """A sub-protocol alone."""
     graph = played.graph
     last = played.after[-1]
-    ends = tuple(End("", outcomes.belief(last[v]), _alarms(last[v])) for v in range(graph.agents))
+    ends = tuple(End("", belief(last[v]), _alarms(last[v])) for v in range(graph.agents))
     facts = (
         ("network", f"{graph.agents} agents, {graph.edge_count} edges"),
         ("rounds", str(len(played.rounds))),
         ("Byzantine agents", _names(played.byzantine)),
     )
     return Watched(
-        label, graph, played.byzantine, played.rounds, ends, outcome, facts, states=played.after
+        label=label,
+        graph=graph,
+        byzantine=played.byzantine,
+        rounds=played.rounds,
+        ends=ends,
+        outcome=outcome,
+        facts=facts,
+        states=played.after,
     )
 
 
@@ -161,7 +197,7 @@ def watch_replay(replay: PlayedScript, label: str) -> Watched:
     if replay.agreement is not None:
         rounds, after = rounds + replay.agreement.rounds, after + replay.agreement.history[1:]
     played = Played(replay.script.graph, replay.script.byzantine, rounds, after)
-    return watch_played(played, label, outcomes.of_replay(replay))
+    return watch_played(played, label, outcome_of_replay(replay))
 
 
 def parameter_facts(parameters: ValidParameters) -> Facts:
@@ -182,3 +218,132 @@ def _alarms(state: object) -> tuple[AlarmLine, ...]:
 
 def _names(agents: frozenset[int]) -> str:
     return ", ".join(map(str, sorted(agents))) or "none"
+
+
+def outcome(name: str, evidence: tuple[Evidence, ...] = (), meaning: str = "") -> OutcomeView:
+    """An outcome by its name; `meaning` in place of the usual one."""
+    return OutcomeView(name, TONES.get(name, "bad"), meaning or OUTCOMES[name], evidence)
+
+
+def outcome_of_run(finished: Run) -> OutcomeView:
+    """The outcome of a run, by somebody who knows the losses and who is Byzantine."""
+    execution = finished.execution
+    honest, valid = execution.honest, execution.honest_valid
+    evidence = evidence_of(
+        finished.judgement,
+        honest=len(honest),
+        valid=len(valid),
+        byzantine=len(execution.byzantine),
+        eps_success=finished.prepared.eps_success,
+    )
+    return outcome(finished.outcome, evidence)
+
+
+def outcome_of_story(finished: Run, *, wrong: bool) -> OutcomeView:
+    """A run that shows an erratum: whether it goes wrong, and its outcome as evidence."""
+    found = outcome_of_run(finished)
+    notes = [note for note in finished.prepared.notes if note.startswith("no guarantee applies")]
+    if notes:
+        silent = Evidence("the protocol promises nothing for this network", "yes", notes[0])
+        holding = tuple(row for row in found.evidence if row.holds == "yes")
+        return outcome("wrong" if wrong else "right", (silent, *holding))
+    ended = Evidence(
+        "the run has one of the outcomes a, b, c",
+        _truth(found.outcome != "failed"),
+        f"{found.outcome}: {found.meaning}",
+    )
+    return outcome("wrong" if wrong else "right", (ended, *found.evidence))
+
+
+def outcome_of_recording(verdict: Verdict, eps_success: float | None) -> OutcomeView:
+    """What the oracle found out."""
+    conforms = {"conforms": "yes", "diverges": "no"}.get(verdict.status.value, "open")
+    first = Evidence("every honest agent follows the specification", conforms, verdict.reason)
+    findings = verdict.findings
+    if findings is None or findings.outcome is None:
+        name = "wrong" if conforms == "no" else "unknown"
+        meaning = "The recording diverges from the specification." if conforms == "no" else ""
+        reason = "" if findings is None else findings.reason
+        more = (Evidence("the outcome is known", "open", reason),) if reason else ()
+        return outcome(name, (first, *more), meaning)
+    rest: tuple[Evidence, ...] = ()
+    if findings.judgement is not None:
+        rest = _distance(findings.judgement, eps_success)
+    return outcome(findings.outcome, (first, *rest))
+
+
+def outcome_of_replay(replay: PlayedScript) -> OutcomeView:
+    """A counterexample: the guarantee, and who breaks it."""
+    holds = replay.verdict.holds
+    broken = replay.script.broken
+    shown = Evidence(f"{broken} holds", _truth(holds), replay.verdict.reason)
+    meaning = "" if holds else f"The promise {broken} is broken."
+    return outcome("right" if holds else "wrong", (shown,), meaning)
+
+
+def evidence_of(
+    judgement: Judgement, honest: int, valid: int, byzantine: int, eps_success: float | None
+) -> tuple[Evidence, ...]:
+    """The conditions of a, b and c that matter for this run."""
+    cheats = f"{byzantine} Byzantine agent{'s' * (byzantine > 1)}" if byzantine else ""
+    rows = [Evidence("somebody cheats" if byzantine else "nobody cheats", "yes", cheats)]
+    alarmed = honest - valid
+    figures = f"{valid} of {honest} honest agents end valid"
+    if not byzantine:
+        rows.append(Evidence("every agent ends valid", _truth(alarmed == 0), figures))
+    elif judgement.outcome is Outcome.C:
+        rows.append(Evidence("every honest agent has an alarm", "yes", f"{alarmed} of {honest}"))
+    else:
+        rows.append(Evidence("some honest agents end valid", _truth(valid > 0), figures))
+    return (*rows, *_distance(judgement, eps_success))
+
+
+def _distance(judgement: Judgement, eps_success: float | None) -> tuple[Evidence, ...]:
+    rows = []
+    if judgement.squared_distance is not None and judgement.outcome is not Outcome.C:
+        to = "the admissible models" if judgement.strong is not None else "the optimum"
+        figures = f"mean squared distance {judgement.squared_distance:.3g}"
+        near = "open"
+        if eps_success is not None:
+            near = _truth(judgement.squared_distance < eps_success)
+            figures += f"{', below' if near == 'yes' else ', not below'} {eps_success:.3g}"
+        rows.append(Evidence(f"the valid agents are near {to}", near, figures))
+    if judgement.consensus_error is not None:
+        figures = f"mean squared distance to their mean {judgement.consensus_error:.3g}"
+        agree = "open" if eps_success is None else _truth(judgement.consensus_error < eps_success)
+        rows.append(Evidence("they agree with each other", agree, figures))
+    names = {"yes": "yes", "no": "no", "unknown": "open"}
+    if judgement.strong is not None:
+        holds = names[judgement.strong.value]
+        rows.append(Evidence("admissible for all honest agents, not only the valid", holds, ""))
+    if judgement.relaxed is not None:
+        holds = names[judgement.relaxed.value]
+        rows.append(Evidence("within the set that passing the checks certifies", holds, ""))
+    return tuple(rows)
+
+
+def belief(state: object) -> str:
+    """What an agent of a sub-protocol holds."""
+    if isinstance(state, BroadcastState):
+        values = sorted({str(value) for value in state.held.values()})
+        return f"holds {', '.join(map(repr, values))}" if values else "holds nothing"
+    if isinstance(state, AgreementState):
+        return "alarmed" if state.alarmed else "no alarm"
+    return ""
+
+
+def _truth(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def vector(values: np.ndarray) -> str:
+    """The first entries of a vector and its length."""
+    shown = ", ".join(number(entry) for entry in values[:ENTRIES])
+    more = ", .." if values.size > ENTRIES else ""
+    length = f" of length {number(float(np.linalg.norm(values)))}" if values.size > 1 else ""
+    return f"({shown}{more}){length}"
+
+
+def number(value: float) -> str:
+    """Four significant digits, with a true minus sign."""
+    return f"{value:.4g}".replace("-", "\u2212") if np.isfinite(value) else str(value)

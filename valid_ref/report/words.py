@@ -1,13 +1,15 @@
-"""What phases, alarms and outcomes mean, in words for people who have not read the paper."""
+"""Phases, alarms, outcomes and errata in words for people who have not read the paper."""
 
-from types import MappingProxyType
+from collections.abc import Mapping
+
+import attrs
 
 from valid_ref.alarms import Alarm
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.valid import COMMITMENTS, ESTIMATES, HASHES, KEYS
 
-PHASES = MappingProxyType({
+PHASES: Mapping[str, tuple[str, str]] = {
     LEARNING: (
         "Learning",
         "Every agent mixes its model with those of its neighbours, takes a gradient step on its "
@@ -41,10 +43,10 @@ PHASES = MappingProxyType({
         "One agent, the source, tells its neighbours a value; everybody passes on what it "
         "adopted, and objects to a different value.",
     ),
-})  # fmt: skip
+}
 """Name of a phase to its title and what happens in it."""
 
-ALARMS = MappingProxyType({
+ALARMS: Mapping[Alarm, str] = {
     Alarm.MISSING_MESSAGE: "a neighbour said nothing in a round in which it must speak",
     Alarm.MALFORMED_MESSAGE: "what a neighbour said is not of the form that is demanded",
     Alarm.OUT_OF_RANGE: "a learning message has an entry that is out of range",
@@ -63,10 +65,10 @@ ALARMS = MappingProxyType({
     Alarm.NOT_OPTIMAL: "the gradients of all agents do not cancel out",
     Alarm.TOO_HETEROGENEOUS: "the gradients are larger than honest data allow",
     Alarm.NEIGHBOUR_ALARM: "a neighbour says that it has an alarm",
-})  # fmt: skip
+}
 """Why an agent objects."""
 
-OUTCOMES = MappingProxyType({
+OUTCOMES: Mapping[str, str] = {
     "a": "Nobody cheats; everybody ends valid and near the optimum.",
     "b": "Somebody cheats, but the valid honest agents are near one admissible model.",
     "c": "Somebody cheats, and every honest agent has an alarm.",
@@ -74,7 +76,7 @@ OUTCOMES = MappingProxyType({
     "unknown": "The recording does not say enough to tell.",
     "wrong": "It goes wrong.",
     "right": "No promise is broken.",
-})  # fmt: skip
+}
 """What a run amounts to."""
 
 
@@ -89,3 +91,184 @@ def alarm_words(reason: str) -> tuple[str, str]:
         return "a reason that the specification does not know", "MO-7"
     alarm = Alarm[reason]
     return ALARMS[alarm], alarm.clause
+
+
+@attrs.frozen
+class PlainStory:
+    """An erratum in three short paragraphs: the setting, what went wrong, the repair."""
+
+    setting: str
+    wrong: str
+    repair: str
+
+
+HONEST = (
+    "A few honest agents learn together; nobody cheats. Afterwards they check each other with "
+    "hashes: what an agent sent must follow, by a linear relation, from what it received."
+)
+WEIGHED = "Nobody can be blamed for the alarm: the protocol as printed accuses honest agents."
+
+STORIES: Mapping[str, PlainStory] = {
+    "P01": PlainStory(
+        "One agent, the source, has a value that everybody should end up with. Values are passed "
+        "on from neighbour to neighbour; whoever holds one value and hears another objects. Here "
+        "the source, agent 2, is Byzantine.",
+        "The source keeps silent until the very last round and then tells agent 0 one value and "
+        "agent 1 another. Both adopt what they hear, and there is no round left in which they "
+        "could compare. They end with different values, and nobody has an alarm. A source that "
+        "never says anything is not noticed either.",
+        "The last round is kept for comparing: everybody says what it holds and nobody adopts "
+        "anything any more. Whoever has no value by then has an alarm.",
+    ),
+    "P02": PlainStory(
+        "Agent 2 is the honest source of a value in a star whose centre is agent 0. Agent 1 is "
+        "Byzantine and passes a forged value to the centre before the true one arrives.",
+        "The paper promises that each honest agent holds the true value or has an alarm. Agent 3 "
+        "hears only the forged value, from the centre, and has no reason to object. So for agent "
+        "3 the promise is false.",
+        "The promise is corrected: if any honest agent holds another value, somebody honest has "
+        "an alarm. Here it is the source itself, which hears the forged value from the centre. "
+        "A later phase carries the alarm to everybody.",
+    ),
+    "P04": PlainStory(
+        "At the end agents tell each other whether they have an alarm, so that one alarm becomes "
+        "everybody's. Two honest agents, of which one has an alarm.",
+        "As printed an agent decides anew in every round, from what its neighbours said alone. So "
+        "the alarmed agent forgets its own alarm while the other one takes it over; the alarm "
+        "jumps to and fro, and the two never agree.",
+        "An alarm is never taken back: an agent is alarmed if it was before or if a neighbour is.",
+    ),
+    "P05": PlainStory(
+        "Five agents in a ring; agent 1 has an alarm, and agent 0 is Byzantine and denies it. For "
+        "how many rounds must the alarm be passed on?",
+        "As many rounds as the network is wide seem enough: two in this ring. But the Byzantine "
+        "agent passes nothing on, so the alarm must take the long way through honest agents, and "
+        "after two rounds agent 4 knows nothing.",
+        "The alarm is passed on for one round less than there are agents. No honest path is "
+        "longer than that.",
+    ),
+    "P06": PlainStory(
+        "Six agents in a line. Agents 2 and 3 are honest and want to agree on a common model; "
+        "agents 0, 1, 4 and 5 are Byzantine. Nobody honest is a neighbour of agents 0 and 5: "
+        "they are hidden. Every check rests on what neighbours report.",
+        "Agent 1 always says +3 and agent 4 always says \u22123, and they pull the honest agents "
+        "apart for ever. To pass the checks agent 1 must show where its models come from, and "
+        "it says: from agent 0. What agent 0 said is reported by agent 1 alone, so it can be "
+        "anything. All checks pass, both honest agents end valid without an alarm, and yet they "
+        "never agree, however long they learn. The paper promises that they do.",
+        "The network must give every Byzantine agent an honest neighbour. The protocol says the "
+        "same words as before, but the promise is made only for such networks; for this one it "
+        "states that no guarantee applies.",
+    ),
+    "P07": PlainStory(
+        "Two agents: agent 0 is honest and its own best model is 0; agent 1 is Byzantine and "
+        "wants it to end near 50.",
+        "Agent 1 says 50 in every round and draws agent 0 there. Asked what agent 0 had sent, it "
+        "reports a lie that fits its own story. As printed agent 0 compares only what others say "
+        "about others; it never looks at what is said about itself. It ends valid at 49.1.",
+        "Every agent compares each report about itself with what it really sent. The lie is seen "
+        "at once.",
+    ),
+    "P08": PlainStory(
+        "Five agents in a ring; agent 0 is Byzantine. It sends models that do not follow from "
+        "what it received, off by one unit.",
+        "Where each agent checks only its neighbours, with its own key, agent 0 can tell each of "
+        "them a lie about that neighbour itself which balances the sum. Nobody else looks at "
+        "these reports, and everybody ends valid.",
+        "Every agent checks every agent.",
+    ),
+    "P09": PlainStory(
+        "As printed agents first publish hashes under their own keys, and only later the keys.",
+        "Agent 0 publishes garbage in that first step, and nothing changes: nobody ever reads "
+        "these hashes. The step costs as much as a useful one and protects against nothing.",
+        "The step is gone; keys come first, and hashes under all of them follow.",
+    ),
+    "P11": PlainStory(
+        "A hash under a key that nobody knows notices every change. Agent 0 is Byzantine and "
+        "knows all keys while it can still choose what it sends.",
+        "Knowing the keys, agent 0 computes a change of its messages that every hash maps to "
+        "zero. The change is real and no check sees it.",
+        "No key is drawn before the last learning message has been delivered; the attack cannot "
+        "even be built.",
+    ),
+    "P13": PlainStory(
+        HONEST,
+        "In one place the paper adds the gradient in this relation and in another it subtracts "
+        "it. Crossed, every honest agent breaks the relation and everybody has alarms. " + WEIGHED,
+        "One sign everywhere: the gradient step is subtracted.",
+    ),
+    "P14": PlainStory(
+        HONEST,
+        "The weight by which models are mixed changes from round to round, and the paper takes "
+        "the weight of the wrong round. The relation of every honest agent fails. " + WEIGHED,
+        "The weight of the round in which the mixing takes place.",
+    ),
+    "P15": PlainStory(
+        HONEST,
+        "Where the gradients should be hashed the paper hashes the received models instead. The "
+        "relation of every honest agent fails. " + WEIGHED,
+        "The gradients are hashed where gradients are meant.",
+    ),
+    "P17": PlainStory(
+        HONEST,
+        "The paper computes with real numbers, but computers round. If model and gradient are "
+        "rounded each for itself, the two sides of the relation differ in the last digit and "
+        "every honest agent has alarms. " + WEIGHED,
+        "Everything is an exact integer, and the gradient that is sent absorbs the rounding.",
+    ),
+    "P18": PlainStory(
+        "Two different texts may have the same hash by bad luck. The paper says how unlikely "
+        "that is.",
+        "Counted out for a small case, two honest agents both miss a difference with probability "
+        "0.148, where at most 0.077 is claimed.",
+        "The bound is corrected; it is small for the default parameters and is attained.",
+    ),
+    "P19": PlainStory(
+        "Hashes are computed with remainders after division by a number p.",
+        "If p is smaller than the text is long, some differences are invisible under every key; "
+        "if the numbers do not form a prime field, the bound on bad luck fails.",
+        "p must be prime and larger than the text is long; anything else is refused.",
+    ),
+    "P20": PlainStory(
+        "Hashes are computed with remainders after division by a number p.",
+        "Adding p to an entry of a message changes the message and no hash: a lie that nobody can "
+        "see.",
+        "Entries must stay in a range so small that p cannot be added; one that does not is an "
+        "alarm.",
+    ),
+    "P21": PlainStory(
+        "The paper assumes that the honest agents are connected, and calls that enough.",
+        "Counted over all networks of five agents, the assumption also admits Byzantine agents "
+        "that nobody honest hears. For these the promise is false (see P06).",
+        "The assumption also demands that every Byzantine agent has an honest neighbour.",
+    ),
+    "P22": PlainStory(
+        "The paper says how much every agent must send.",
+        "As printed everybody repeats in every round all it knows; the cost per agent, divided by "
+        "what is claimed, grows with the network.",
+        "Everything is sent once and compared once.",
+    ),
+    "P23": PlainStory(
+        "After learning, agents exchange keys, hashes and estimates by broadcasts.",
+        "Read as printed, the broadcasts run one after the other: on the network of the paper's "
+        "experiments more than 77 000 rounds for a few hundred rounds of learning.",
+        "All broadcasts of a stage run at the same time: about four rounds per agent.",
+    ),
+    "P24": PlainStory(
+        "Four honest agents learn; nobody cheats. At the end everybody checks that the average "
+        "gradient is small.",
+        "The printed average is multiplied by the sum of its weights where it must be divided by "
+        "it. An honest network scores ten thousand times too high. " + WEIGHED,
+        "The weights sum to one.",
+    ),
+    "P26": PlainStory(
+        "Agents tell each other whether they have an alarm. Agent 0 is Byzantine and says nothing "
+        "wrong until the last round.",
+        "Then it says that it has an alarm, to one neighbour only. That neighbour takes it over "
+        "and no round is left to pass it on: some honest agents end with an alarm, others "
+        "without. The text of the paper says that they agree.",
+        "Agreement is not promised. What is promised instead is exactly who can be reached: the "
+        "agents around a Byzantine neighbour, up to a distance given by the rounds left.",
+    ),
+}
+"""One story for every erratum that replays."""

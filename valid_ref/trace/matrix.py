@@ -1,18 +1,46 @@
-"""Join clauses and markers: what is tied to each clause, and what each clause lacks."""
-
-from __future__ import annotations
+"""Join clauses and markers: what is tied to each clause, what it lacks, which gaps are accepted."""
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import attrs
 
-from valid_ref.trace.model import Clause, Content, Erratum, Kind, Marker, Role, Specification
-from valid_ref.trace.not_yet import Gap
+from valid_ref.trace.sources import Marker, Role
+from valid_ref.trace.spec_text import (
+    Clause,
+    Content,
+    Erratum,
+    Kind,
+    Specification,
+    TraceError,
+    is_identifier,
+    located,
+    raise_all,
+    spec_directory,
+)
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+NOT_YET = "not-yet.txt"
+
+
+class Gap(StrEnum):
+    """What a clause lacks."""
+
+    CODE = "code"
+    CHECK = "check"
+    WITNESS = "witness"
+
+
+@attrs.frozen
+class NotYet:
+    """One accepted gap."""
+
+    identifier: str
+    gap: Gap
+    file: str
+    line: int
 
 
 @attrs.frozen
@@ -27,11 +55,6 @@ class Row:
     witnessed: tuple[Marker, ...] = ()
 
     @property
-    def checked(self) -> bool:
-        """Whether a test, an exploration or a proof names the clause."""
-        return bool(self.tested or self.explored or self.proved)
-
-    @property
     def proved_coq(self) -> tuple[Marker, ...]:
         """The theorems of the proof assistant that name the clause."""
         return tuple(marker for marker in self.proved if marker.role is Role.PROVED_COQ)
@@ -44,21 +67,12 @@ class Row:
 
 def rows_of(specification: Specification, markers: Iterable[Marker]) -> Mapping[str, Row]:
     """One row for each clause and erratum, in reading order."""
-    by_role: defaultdict[tuple[str, Role], list[Marker]] = defaultdict(list)
+    found: defaultdict[str, defaultdict[str, tuple[Marker, ...]]]
+    found = defaultdict(lambda: defaultdict(tuple))
     for marker in markers:
-        role = Role.PROVED if marker.role is Role.PROVED_COQ else marker.role
-        by_role[marker.identifier, role].append(marker)
-    rows = {
-        identifier: Row(
-            clause,
-            implemented=tuple(by_role[identifier, Role.IMPLEMENTED]),
-            tested=tuple(by_role[identifier, Role.TESTED]),
-            explored=tuple(by_role[identifier, Role.EXPLORED]),
-            proved=tuple(by_role[identifier, Role.PROVED]),
-            witnessed=tuple(by_role[identifier, Role.WITNESSED]),
-        )
-        for identifier, clause in specification.clauses.items()
-    }
+        column = Role.PROVED if marker.role is Role.PROVED_COQ else marker.role
+        found[marker.identifier][column.value] += (marker,)
+    rows = {name: Row(clause, **found[name]) for name, clause in specification.clauses.items()}
     return MappingProxyType(rows)
 
 
@@ -74,6 +88,25 @@ def gaps(row: Row) -> tuple[Gap, ...]:
     lacking: list[Gap] = []
     if clause.kind in (Kind.RULE, Kind.TERM) and not row.implemented:
         lacking.append(Gap.CODE)
-    if clause.kind in (Kind.RULE, Kind.CLAIM) and not row.checked:
+    checked = row.tested or row.explored or row.proved
+    if clause.kind in (Kind.RULE, Kind.CLAIM) and not checked:
         lacking.append(Gap.CHECK)
     return tuple(lacking)
+
+
+def read_not_yet(root: Path) -> tuple[NotYet, ...]:
+    """The accepted gaps: lines `LV-3 code` with comments after a hash; no file, no gaps."""
+    path, file = spec_directory(root) / NOT_YET, f"spec/{NOT_YET}"
+    if not path.is_file():
+        return ()
+    entries: list[NotYet] = []
+    errors: list[TraceError] = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
+        words = line.partition("#")[0].split()
+        if len(words) == 2 and is_identifier(words[0]) and words[1] in tuple(Gap):
+            entries.append(NotYet(words[0], Gap(words[1]), file, number))
+        elif words:
+            message = f"expected an id and one of {', '.join(Gap)}, not {' '.join(words)!r}"
+            errors.append(located(file, number, message))
+    raise_all(errors)
+    return tuple(entries)

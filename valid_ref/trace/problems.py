@@ -1,20 +1,26 @@
 """Everything that is wrong between the specification, the sources and the list of known gaps."""
 
-from __future__ import annotations
-
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 import attrs
 
-from valid_ref.trace.errors import MisdirectedLinkError, UnknownReferenceError
-from valid_ref.trace.identifiers import is_erratum_identifier
-from valid_ref.trace.matrix import gaps, rows_of
-from valid_ref.trace.model import Erratum, Marker, PaperLabel, Role, Specification
-from valid_ref.trace.not_yet import Gap, NotYet
+from valid_ref.markdown import read_prose
+from valid_ref.trace.matrix import Gap, NotYet, gaps, rows_of
+from valid_ref.trace.sources import Marker, Role
+from valid_ref.trace.spec_text import (
+    Clause,
+    Erratum,
+    Page,
+    PaperLabel,
+    Specification,
+    is_erratum_identifier,
+    is_identifier,
+)
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+_MENTION = re.compile(r"(?<!\w)([A-Z]{2}-\d+|VS\d|[PA]\d{2})(?!\w)")
 
 
 class ProblemKind(StrEnum):
@@ -54,19 +60,19 @@ def check(
     specification: Specification,
     markers: Iterable[Marker],
     not_yet: Iterable[NotYet] = (),
-    references: Iterable[UnknownReferenceError | MisdirectedLinkError] = (),
+    pages: Iterable[Page] = (),
 ) -> tuple[Problem, ...]:
-    """All problems, ordered by file and line; `references` are the faults of links and mentions."""
-    markers, not_yet = tuple(markers), tuple(not_yet)
-    linked = [_reference_problem(fault) for fault in references]
-    reported = {(problem.identifier, problem.file) for problem in linked}
+    """All problems, ordered by file and line; `pages` are those whose references are followed."""
+    markers = tuple(markers)
+    references = reference_problems(pages, specification)
+    reported = {(problem.identifier, problem.file) for problem in references}
     named = (
         problem
         for problem in _name_problems(specification)
         if (problem.identifier, problem.file) not in reported
     )
     problems = (
-        *linked,
+        *references,
         *named,
         *_marker_problems(specification, markers),
         *_gap_problems(specification, markers, not_yet),
@@ -74,11 +80,56 @@ def check(
     return tuple(sorted(problems, key=lambda item: (item.file, item.line, item.message)))
 
 
-def _reference_problem(fault: UnknownReferenceError | MisdirectedLinkError) -> Problem:
-    """A faulty reference as a problem."""
-    unknown = isinstance(fault, UnknownReferenceError)
-    kind = ProblemKind.UNKNOWN_REFERENCE if unknown else ProblemKind.MISDIRECTED_LINK
-    return Problem(kind, fault.identifier, fault.file, fault.line, fault.message)
+def reference_problems(pages: Iterable[Page], specification: Specification) -> list[Problem]:
+    """References to an unknown id, and links that do not lead to where the clause is.
+
+    A bare id counts when its series (`LV-`, `P`) exists; `V2`, `L2` and `S2` only as a link.
+    """
+    lines = [
+        (page.file, number, read_prose(line)) for page in pages for number, line in page.numbered()
+    ]
+    anchors = {(file, anchor) for file, _number, prose in lines for anchor in prose.anchors}
+    series = {_series(identifier) for identifier in specification.clauses}
+    problems: list[Problem] = []
+    for file, number, prose in lines:
+        texts = [prose.text]
+        for text, target in prose.links:
+            named, anchor = text.strip(), target.partition("#")[2]
+            identifier = named if is_identifier(named) else anchor.upper()
+            if not is_identifier(named):
+                texts.append(text)
+            if "://" in target or not is_identifier(identifier):
+                continue
+            if identifier not in specification.clauses:
+                problems.append(_unknown(file, number, identifier))
+            elif fault := _link_fault(file, target, specification.clauses[identifier], anchors):
+                message = f"the link to {identifier} {fault}"
+                kind = ProblemKind.MISDIRECTED_LINK
+                problems.append(Problem(kind, identifier, file, number, message))
+        for identifier in _MENTION.findall("\n".join(texts)):
+            if identifier not in specification.clauses and _series(identifier) in series:
+                problems.append(_unknown(file, number, identifier))
+    return problems
+
+
+def _series(identifier: str) -> str:
+    """The letters of an id, with the hyphen if it has one."""
+    return identifier.rstrip("0123456789")
+
+
+def _unknown(file: str, number: int, identifier: str) -> Problem:
+    message = f"{identifier} is referred to, but no clause or erratum is called so"
+    return Problem(ProblemKind.UNKNOWN_REFERENCE, identifier, file, number, message)
+
+
+def _link_fault(file: str, target: str, clause: Clause, anchors: set[tuple[str, str]]) -> str:
+    """Why a link in a file does not lead to a clause; empty if it does."""
+    path, _, anchor = target.partition("#")
+    reached = posixpath.normpath(posixpath.join(posixpath.dirname(file), path)) if path else file
+    home = (clause.file, clause.identifier.lower())
+    if (reached, anchor) != home:
+        return f"leads to {target}, its home is {'#'.join(home)}"
+    return "" if home in anchors else f"needs the anchor {'#'.join(home)}, which is not set"
 
 
 def _name_problems(specification: Specification) -> Iterator[Problem]:

@@ -4,10 +4,9 @@ from collections.abc import Callable, Mapping
 
 import attrs
 
-from valid_ref.front import Run, run
+from valid_ref.front import Run
 from valid_ref.graph import AgentGraph
 from valid_ref.machine import Round
-from valid_ref.scenario.scenario import Scenario
 
 
 @attrs.frozen(eq=False)
@@ -31,12 +30,22 @@ class Story:
 
 @attrs.frozen
 class Witness:
-    """An erratum shown twice: as printed (it goes wrong) and as repaired (it does not)."""
+    """An erratum shown twice: as printed (it goes wrong) and as repaired (it does not).
+
+    `tell` makes the story of the printed text (True) or of the repair (False).
+    """
 
     erratum: str
     about: str
-    printed: Callable[[], Story]
-    repaired: Callable[[], Story]
+    tell: Callable[[bool], Story]
+
+    def printed(self) -> Story:
+        """What happens by the text as printed."""
+        return self.tell(True)
+
+    def repaired(self) -> Story:
+        """What happens with the repair."""
+        return self.tell(False)
 
 
 def tell_run(finished: Run, *, wrong: bool, extra: tuple[str, ...] = ()) -> Story:
@@ -48,10 +57,3 @@ def tell_run(finished: Run, *, wrong: bool, extra: tuple[str, ...] = ()) -> Stor
         said = f"{len(alarms)} alarms, first {alarms[0]}" if alarms else "no alarm"
         lines.append(f"  agent {agent}: {said}")
     return Story((*lines, *extra), wrong, finished)
-
-
-def honest_run(scenario: Scenario) -> Story:
-    """A run in which nobody cheats; any alarm is wrong."""
-    finished = run(scenario)
-    alarmed = any(state.memory.alarms for state in finished.execution.states.values())
-    return tell_run(finished, wrong=alarmed)

@@ -8,10 +8,7 @@ import typer
 from typer.testing import CliRunner
 
 from tests import support
-from valid_ref.cli.check import check
-from valid_ref.cli.diff import diff
-from valid_ref.cli.record import record
-from valid_ref.cli.show import show
+from valid_ref.cli.recordings import check, diff, record, show
 from valid_ref.graph import AgentGraph
 from valid_ref.oracle import diff as first_difference
 from valid_ref.oracle import open_recording, write_recording

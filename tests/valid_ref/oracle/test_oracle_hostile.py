@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 from tests import support
 from valid_ref import cli
-from valid_ref.cli.check import check as check_command
-from valid_ref.cli.diff import diff as diff_command
+from valid_ref.cli.recordings import check as check_command
+from valid_ref.cli.recordings import diff as diff_command
+from valid_ref.cli.recordings import show
 from valid_ref.cli.report import report
-from valid_ref.cli.show import show
 from valid_ref.graph import AgentGraph
 from valid_ref.oracle import RecordingError, check, open_recording, write_recording
 from valid_ref.oracle.header import COUNTS, check_counts, header_of

@@ -10,13 +10,18 @@ from valid_ref.adversary.models import Equivocation
 from valid_ref.front import run
 from valid_ref.report import erratum_view, render_page, view_of, watch_run
 from valid_ref.scenario import Scenario, parts
-from valid_ref.trace.load import load_specification
-from valid_ref.witness.catalogue import WITNESSES
+from valid_ref.trace import load_specification
+from valid_ref.witness import WITNESSES
 
 FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 SMALL = Scenario(graph=parts.Family("complete:5"), rounds=12, loss=parts.RandomQuadratics(2))
 
 

@@ -15,9 +15,14 @@ def test_the_slider_the_buttons_and_the_keys_move_the_round(visit) -> None:
     rounds = int(page.get_attribute("#slider", "max"))
     assert opened.text("#round-name").startswith("Round 1 of")
     for key, expected in (
-        ("ArrowRight", "2"), ("ArrowRight", "3"), ("ArrowLeft", "2"), ("End", str(rounds + 1)),
-        ("Home", "1"), ("]", "13"), ("[", "1"),
-    ):  # fmt: skip
+        ("ArrowRight", "2"),
+        ("ArrowRight", "3"),
+        ("ArrowLeft", "2"),
+        ("End", str(rounds + 1)),
+        ("Home", "1"),
+        ("]", "13"),
+        ("[", "1"),
+    ):
         page.keyboard.press(key)
         assert opened.text("#round-name b") == f"Round {expected}"
     page.click("#forward")

@@ -16,17 +16,17 @@ from valid_ref.explore.settings import BROADCAST_PHASE
 from valid_ref.front import run
 from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import parse_family
+from valid_ref.markdown import html_of
 from valid_ref.reading import Reading
 from valid_ref.report import erratum_view, render_page, run_view, view_of, watch_replay, watch_run
-from valid_ref.report.clauses import erratum_parts, html_of
 from valid_ref.report.layout import kept_rounds, positions
 from valid_ref.report.page import escape_json
-from valid_ref.report.stories import STORIES
-from valid_ref.report.words import ALARMS
+from valid_ref.report.words import ALARMS, STORIES
 from valid_ref.scenario import Scenario, parts
 from valid_ref.testing.problems import graphs
-from valid_ref.trace.load import load_specification
-from valid_ref.witness.catalogue import WITNESSES
+from valid_ref.trace import load_specification
+from valid_ref.trace.spec_text import erratum_parts
+from valid_ref.witness import WITNESSES
 
 SPECIFICATION = load_specification()
 SMALL = Scenario(graph=parts.Family("complete:3"), rounds=3, loss=parts.RandomQuadratics(1))
@@ -73,9 +73,11 @@ def test_the_page_loads_nothing_and_is_small() -> None:
 
 def test_the_view_carries_the_text_of_every_clause_it_names() -> None:
     scenario = Scenario(
-        graph=parts.Family("complete:4"), rounds=3, byzantine=(3,),
+        graph=parts.Family("complete:4"),
+        rounds=3,
+        byzantine=(3,),
         checks=(parts.Check("w", parts.Polynomial(), parts.ConfiguredThresholds(1e-9, 1e-9)),),
-    )  # fmt: skip
+    )
     view = view_of("t", "s", [watch_run(run(scenario), "x")], SPECIFICATION)
     texts = {clause.identifier: clause.html for clause in view.clauses}
     named = {alarm.clause for alarm in view.runs[0].alarms}

@@ -17,7 +17,7 @@ from valid_ref.machine import Round
 from valid_ref.oracle import check, open_recording, record_run
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.report import run_view, watch_recording, watch_run
-from valid_ref.report.messages import Table, describe, identity
+from valid_ref.report.rounds import MessageTable, describe, identity
 from valid_ref.report.view import View
 from valid_ref.scenario import Scenario, parts
 from valid_ref.schedule import Precision
@@ -28,10 +28,14 @@ WIDE = (parts.Check("w", parts.Polynomial(), parts.ConfiguredThresholds(1e6, 1e1
 
 
 FALLS_SILENT = Scenario(
-    graph=parts.Family("path:2"), loss=parts.RandomQuadratics(1), rounds=2, checks=WIDE,
-    bounds=parts.NoBounds(), byzantine=(0,),
+    graph=parts.Family("path:2"),
+    loss=parts.RandomQuadratics(1),
+    rounds=2,
+    checks=WIDE,
+    bounds=parts.NoBounds(),
+    byzantine=(0,),
     attack=Edits((Edit("LearnModel", 1, 0, None, Forge("model", Integers((2**54 - 2,)))),)),
-)  # fmt: skip
+)
 """The only honest agent leaves the range and says nothing in round 2."""
 
 
@@ -102,9 +106,12 @@ def test_the_matrix_names_the_agent_whose_hashes_differ() -> None:
     from valid_ref.adversary.models import Equivocation
 
     scenario = Scenario(
-        graph=parts.Family("complete:5"), rounds=3, checks=WIDE, byzantine=(4,),
+        graph=parts.Family("complete:5"),
+        rounds=3,
+        checks=WIDE,
+        byzantine=(4,),
         attack=Equivocation(),
-    )  # fmt: skip
+    )
     checks = run_view(watch_run(run(scenario), "x")).checks
     by_hash = {(cell.agent, cell.owner) for cell in checks.failures if "H" in cell.failed}
     assert by_hash == {(4, owner) for owner in range(5)}
@@ -162,7 +169,7 @@ def test_a_conforming_recording_looks_like_its_run(tmp_path) -> None:
     right=LearningMessage(np.array([1, 2]), np.array([3, 5])),
 )
 def test_equal_messages_and_only_they_share_an_index(left, right) -> None:
-    table = Table(Precision())
+    table = MessageTable(Precision())
     copy = LearningMessage(left.model.copy(), left.scaled_gradient.copy())
     indices = [table.index("LearnModel", message) for message in (left, right, copy, left)]
     assert indices[0] == indices[2] == indices[3]
@@ -176,12 +183,21 @@ class Hostile:
 
 @pytest.mark.parametrize(
     "message",
-    [None, Hostile(), {(0, "key"): Hostile()}, "<script>", (10**5000,), (), {},
-     LearningMessage(np.array([1.5]), np.array([1])), LearningMessage("x", None)],
-)  # fmt: skip
+    [
+        None,
+        Hostile(),
+        {(0, "key"): Hostile()},
+        "<script>",
+        (10**5000,),
+        (),
+        {},
+        LearningMessage(np.array([1.5]), np.array([1])),
+        LearningMessage("x", None),
+    ],
+)
 @pytest.mark.parametrize("phase", ["LearnModel", "LocalValidate.keys", "ValidationStateAgreement"])
 def test_whatever_is_said_can_be_shown(message, phase) -> None:
     shown = describe(phase, message, Precision())
     assert shown.text
     assert len(shown.text) < 300
-    assert Table(Precision()).index(phase, message) == 0
+    assert MessageTable(Precision()).index(phase, message) == 0

@@ -15,7 +15,7 @@ from valid_ref.adversary.catalogue import ATTACKS
 from valid_ref.alarms import Alarm
 from valid_ref.reading import Reading
 from valid_ref.trace import load as load_trace
-from valid_ref.witness.catalogue import WITNESSES
+from valid_ref.witness import WITNESSES
 
 ROOT = VECTORS.parents[1]
 RUNS = ("runs-honest", "runs-attacks", "runs-errata")

@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from valid_ref.cli import app
-from valid_ref.witness.catalogue import WITNESSES
+from valid_ref.witness import WITNESSES
 
 
 @pytest.mark.parametrize("erratum", sorted(WITNESSES))

@@ -1,4 +1,4 @@
-"""Clauses are read from the spec, and what only looks like a clause is refused."""
+"""Clauses, errata and paper labels are read from the spec; what only looks like one is refused."""
 
 from __future__ import annotations
 
@@ -9,22 +9,20 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from valid_ref.errors import ValidRefError
-from valid_ref.trace import (
-    CombinedTraceError,
-    DuplicateIdentifierError,
+from valid_ref.trace import Erratum, TraceError
+from valid_ref.trace.spec_text import (
+    Content,
     Kind,
-    MalformedClauseError,
-    TraceError,
+    parse_page,
     read_specification,
+    specification_of,
 )
-from valid_ref.trace.clauses import specification_of
-from valid_ref.trace.markdown import parse_page
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from valid_ref.trace import Clause
+    from valid_ref.trace import Specification
+    from valid_ref.trace.spec_text import Clause
 
 
 def parsed(text: str, file: str = "spec/local.md") -> dict[str, Clause]:
@@ -111,29 +109,27 @@ def test_code_comments_and_prose_hold_no_clauses(hidden: str) -> None:
     ],
 )
 def test_a_malformed_clause_is_refused_at_its_line(line: str) -> None:
-    with pytest.raises(MalformedClauseError, match=r"spec/local\.md:3: ") as caught:
+    with pytest.raises(TraceError, match=r"^spec/local\.md:3: .*(clause|sources|anchor)"):
         parsed(f"# Local\n\n{line}\n")
-    assert (caught.value.file, caught.value.line) == ("spec/local.md", 3)
-    assert isinstance(caught.value, ValidRefError)
 
 
 def test_a_duplicate_id_is_refused_and_names_both_places() -> None:
-    with pytest.raises(DuplicateIdentifierError) as caught:
+    with pytest.raises(TraceError) as caught:
         parsed("**LV-3** *rule.* One.\n\n**LV-3** *term.* Two.\n")
     assert str(caught.value) == "spec/local.md:3: LV-3 is already defined at spec/local.md:1"
 
 
 def test_a_duplicate_in_another_file_is_refused() -> None:
     pages = [parse_page(f"spec/{name}.md", "**LV-3** *rule.* One.") for name in ("a", "b")]
-    with pytest.raises(DuplicateIdentifierError, match=r"^spec/b\.md:1: .* spec/a\.md:1$"):
+    with pytest.raises(TraceError, match=r"^spec/b\.md:1: .* spec/a\.md:1$"):
         specification_of(pages)
 
 
 def test_all_errors_of_one_reading_are_reported_together() -> None:
-    with pytest.raises(CombinedTraceError) as caught:
+    with pytest.raises(TraceError) as caught:
         parsed("**LV-1** *rul.* One.\n\n**LV-2** *rul.* Two.")
-    assert [error.line for error in caught.value.errors] == [1, 3]
-    assert str(caught.value).count("\n") == 1
+    lines = str(caught.value).split("\n")
+    assert [line.split(":")[1] for line in lines] == ["1", "3"]
 
 
 @pytest.mark.parametrize("text", ["# Local", "", "\n\n"])
@@ -182,3 +178,104 @@ def test_any_text_is_read_or_refused_with_a_typed_error(text: str) -> None:
     for file in ("spec/local.md", "spec/errata.md", "spec/README.md"):
         with contextlib.suppress(TraceError):
             parsed(text, file)
+
+
+FIELDS = "*Severity:* bug. *Content:* executable."
+
+
+def errata(text: str) -> Specification:
+    return specification_of([parse_page("spec/errata.md", text)])
+
+
+def labels(text: str) -> Specification:
+    return specification_of([parse_page("spec/README.md", text)])
+
+
+def test_an_erratum_has_its_title_fields_and_section(sound: Path) -> None:
+    erratum = read_specification(sound).clauses["P04"]
+    assert isinstance(erratum, Erratum)
+    assert (erratum.title, erratum.severity) == ("an alarm is lost", "bug")
+    assert erratum.content is Content.EXECUTABLE
+    assert (erratum.clauses, erratum.labels) == (("V2",), ("alg:local",))
+    assert (erratum.file, erratum.line) == ("spec/errata.md", 4)
+    assert erratum.text.startswith("*Severity:* bug.")
+    assert erratum.text.endswith("\n\nPrinted text.")
+
+
+def test_an_erratum_may_be_textual_and_name_no_clause(sound: Path) -> None:
+    erratum = read_specification(sound).clauses["A01"]
+    assert isinstance(erratum, Erratum)
+    assert (erratum.content, erratum.clauses, erratum.labels) == (Content.TEXTUAL, (), ())
+
+
+def test_fields_may_wrap_and_end_with_their_paragraph() -> None:
+    text = "*Clauses:* [LV-1](a.md#lv-1),\n[V2](a.md#v2).\n\nSee LV-9, `eq:other`."
+    erratum = errata(f"### P01 — title\n\n{FIELDS}\n{text}").clauses["P01"]
+    assert isinstance(erratum, Erratum)
+    assert (erratum.clauses, erratum.labels) == (("LV-1", "V2"), ())
+
+
+def test_a_section_contains_its_smaller_headings_and_code() -> None:
+    text = f"### P01 — t\n\n{FIELDS}\n\n#### Why\n\n```\n# code\n```\n\n## Next\n\nmore"
+    assert errata(text).clauses["P01"].text.endswith("```\n# code\n```")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "### P01 - \n\n*Severity:* bug. *Content:* executable.",
+        f"### P01\n\n{FIELDS}",
+        f"## P01 — title\n\n{FIELDS}",
+        "### P01 — title\n\n*Content:* executable.",
+        "### P01 — title\n\n*Severity:* bug.",
+        "### P01 — title\n\n*Severity:* bug. *Content:* executed.",
+        "### P01 — title\n\nText only.",
+        "### P01 — title",
+    ],
+)
+def test_a_malformed_erratum_is_refused_at_its_line(text: str) -> None:
+    with pytest.raises(TraceError, match=r"^spec/errata\.md:2: "):
+        errata(f"\n{text}\n\n### P02 — title\n\n{FIELDS}")
+
+
+def test_a_duplicate_erratum_is_refused() -> None:
+    with pytest.raises(TraceError, match=r"^spec/errata\.md:5: P01 is already"):
+        errata(f"### P01 — title\n\n{FIELDS}\n\n### P01 — title\n\n{FIELDS}")
+
+
+def test_the_anchor_of_the_next_section_is_not_part_of_a_section() -> None:
+    text = f'### P01 — t\n\n{FIELDS}\n\n<a id="p02"></a>\n\n### P02 — t\n\n{FIELDS}'
+    assert errata(text).clauses["P01"].text == FIELDS
+
+
+def test_tables_elsewhere_hold_no_labels() -> None:
+    page = parse_page("spec/local.md", "| `eq:a` | one | LV-1 |")
+    assert not specification_of([page]).labels
+
+
+def test_sections_elsewhere_are_no_errata() -> None:
+    page = parse_page("spec/local.md", f"### P01 — title\n\n{FIELDS}")
+    assert not specification_of([page]).clauses
+
+
+def test_a_label_has_what_it_is_and_its_clauses(sound: Path) -> None:
+    label = read_specification(sound).labels["eq:cc4"]
+    assert label.what == "the |V| relations"
+    assert label.clauses == ("LV-1", "V2")
+    assert (label.file, label.line) == ("spec/README.md", 5)
+
+
+def test_a_row_may_hold_several_labels_and_no_clause() -> None:
+    found = labels("| `eq:a`, `eq:b` | both | |\n| `model.md` | a file | [LV-1](a) |").labels
+    assert {name: item.clauses for name, item in found.items()} == {"eq:a": (), "eq:b": ()}
+
+
+@pytest.mark.parametrize("row", ["| `eq:a` | what |", "| `eq:a` | the |V| agents | LV-1 |"])
+def test_a_row_with_another_number_of_columns_is_refused(row: str) -> None:
+    with pytest.raises(TraceError, match=r"^spec/README\.md:2: the row of eq:a"):
+        labels(f"\n{row}")
+
+
+def test_a_duplicate_label_is_refused() -> None:
+    with pytest.raises(TraceError, match=r"^spec/README\.md:2: eq:a is already"):
+        labels("| `eq:a` | one | LV-1 |\n| `eq:a` | two | LV-2 |")

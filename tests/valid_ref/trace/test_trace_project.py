@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import valid_ref.trace
-from valid_ref.trace import NoProjectError, find_root, load
-from valid_ref.trace.root import is_installed
+from valid_ref.trace import TraceError, find_root, load
+from valid_ref.trace.spec_text import is_installed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -30,7 +30,7 @@ def test_the_nearest_project_above_is_the_root(project: Build) -> None:
 @pytest.mark.parametrize("missing", FILES)
 def test_both_the_spec_and_the_package_are_needed(project: Build, missing: str) -> None:
     root = project({name: text for name, text in FILES.items() if name != missing})
-    with pytest.raises(NoProjectError):
+    with pytest.raises(TraceError):
         find_root(root, above_package=root / "nowhere")
 
 
@@ -48,7 +48,7 @@ def test_the_fallback_is_above_this_package() -> None:
 
 def test_the_error_says_what_to_do(project: Build) -> None:
     root = project({"a.txt": ""})
-    with pytest.raises(NoProjectError, match="run this inside a checkout of valid-ref") as caught:
+    with pytest.raises(TraceError, match="run this inside a checkout of valid-ref") as caught:
         find_root(root, above_package=root / "nowhere")
     assert str(root.resolve()) in str(caught.value)
 

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from valid_ref.trace import (
-    UnknownIdentifierError,
+from valid_ref.trace import TraceError, load
+from valid_ref.trace.show import (
     explain,
     explain_as_json,
-    load,
     matrix_as_json,
     problems_as_json,
     render_matrix,
@@ -131,13 +130,12 @@ def test_an_unknown_id_is_refused_with_close_matches(
     trace: Trace, identifier: str, match: str
 ) -> None:
     for function in (explain, explain_as_json):
-        with pytest.raises(UnknownIdentifierError, match="did you mean") as caught:
+        with pytest.raises(TraceError, match=f"did you mean .*{match}"):
             function(trace, identifier)
-        assert match in caught.value.matches
 
 
 def test_an_id_like_no_other_is_refused_without_matches(trace: Trace) -> None:
-    with pytest.raises(UnknownIdentifierError, match=r"is called 'zzzzzz'$"):
+    with pytest.raises(TraceError, match=r"is called 'zzzzzz'$"):
         explain(trace, "zzzzzz")
 
 

@@ -1,11 +1,16 @@
-"""The course of a run: distance to the optimum, consensus error, statistics against thresholds."""
+"""The curves of a run: distance to the optimum, consensus error, statistics against thresholds.
+
+`draw` makes a picture of them with matplotlib (extra `report`).
+"""
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from valid_ref.errors import ValidRefError
 from valid_ref.kernels import WideIntegers
 from valid_ref.lattice import FloatVector
 from valid_ref.machine import Round
@@ -22,6 +27,7 @@ Array = np.ndarray[Any, Any]
 
 SIGNIFICANT = 5
 """Digits of the numbers in a view."""
+FORMATS = ("png", "svg", "pdf")
 
 
 def series_of(watched: Watched, most_points: int) -> SeriesView | None:
@@ -37,16 +43,18 @@ def series_of(watched: Watched, most_points: int) -> SeriesView | None:
     distances = None if optimum is None else np.sum((models - optimum) ** 2, axis=2)
     step = max(1, math.ceil(len(learning) / most_points))
     kept = sorted({*range(0, len(learning), step), len(learning) - 1})
+    means = courses = None
+    if distances is not None:
+        means = numbers(mean_of_known(distances)[kept])
+        courses = tuple(numbers(course) for course in distances[kept].T)
     return SeriesView(
         rounds=tuple(learning[i].number for i in kept),
         goal=goal,
-        distance=None if distances is None else numbers(mean_of_known(distances)[kept]),
-        distances=None if distances is None else tuple(
-            numbers(distances[kept, place]) for place in range(len(watched.honest))
-        ),
+        distance=means,
+        distances=courses,
         consensus=numbers(consensus[kept]),
         statistics=tuple(_statistics(watched, parameters, learning, kept)),
-    )  # fmt: skip
+    )
 
 
 def mean_of_known(values: Array) -> Array:
@@ -109,20 +117,20 @@ def _statistics(
         heterogeneity = scale**2 * np.sum(norms**2, axis=1) / n
         views += [
             StatisticView(
-                f"optimality, weights {printable(weighting.name)}",
-                "length of the mean gradient estimate",
-                numbers(optimality[kept]),
-                None if final is None else number(math.sqrt(final[0]) / (n * unit)),
-                weighting.optimality / (n * unit),
-                "GV-5",
+                name=f"optimality, weights {printable(weighting.name)}",
+                title="length of the mean gradient estimate",
+                course=numbers(optimality[kept]),
+                final=None if final is None else number(math.sqrt(final[0]) / (n * unit)),
+                threshold=weighting.optimality / (n * unit),
+                clause="GV-5",
             ),
             StatisticView(
-                f"heterogeneity, weights {printable(weighting.name)}",
-                "mean squared length of the gradient estimates",
-                numbers(heterogeneity[kept]),
-                None if final is None else number(final[1] / (n * unit**2)),
-                weighting.heterogeneity / (n * unit**2),
-                "GV-6",
+                name=f"heterogeneity, weights {printable(weighting.name)}",
+                title="mean squared length of the gradient estimates",
+                course=numbers(heterogeneity[kept]),
+                final=None if final is None else number(final[1] / (n * unit**2)),
+                threshold=weighting.heterogeneity / (n * unit**2),
+                clause="GV-6",
             ),
         ]
     return views
@@ -158,3 +166,57 @@ def numbers(values: Array) -> tuple[float | None, ...]:
 def number(value: float) -> float | None:
     """A number with few digits; None if it is not finite."""
     return float(f"{value:.{SIGNIFICANT}g}") if math.isfinite(value) else None
+
+
+class PlotError(ValidRefError):
+    """A picture that cannot be drawn."""
+
+
+def require_matplotlib(path: Path) -> None:
+    """Refuse early, before anything is run, what cannot be drawn in the end."""
+    if path.suffix.lower().removeprefix(".") not in FORMATS:
+        raise PlotError(f"{path}: the name of a plot must end in .{', .'.join(FORMATS)}")
+    try:
+        import matplotlib  # noqa: F401 - an extra: loaded only where it is used
+    except ModuleNotFoundError:
+        raise PlotError("plots need matplotlib: pip install 'valid-ref[report]'") from None
+
+
+def draw(series: SeriesView, title: str, path: Path) -> None:
+    """Distance, consensus error and each statistic against its threshold; one panel each."""
+    require_matplotlib(path)
+    from matplotlib.figure import Figure
+
+    panels = 1 + len(series.statistics)
+    figure: Any = Figure(figsize=(4.6 * panels, 3.6), layout="constrained")
+    axes = figure.subplots(1, panels, squeeze=False)[0]
+    rounds = list(series.rounds)
+    for course in series.distances or ():
+        _curve(axes[0], rounds, course, color="0.75", linewidth=0.6)
+    if series.distance is not None:
+        _curve(axes[0], rounds, series.distance, linewidth=1.8, label="mean squared distance")
+    _curve(
+        axes[0], rounds, series.consensus, linewidth=1.8, linestyle="--", label="consensus error"
+    )
+    axes[0].set_title(f"to the {series.goal}" if series.distance else "consensus")
+    for axis, statistic in zip(axes[1:], series.statistics, strict=True):
+        _curve(axis, rounds, statistic.course, linewidth=1.8, label="statistic")
+        axis.axhline(statistic.threshold, color="C3", linestyle=":", label="threshold")
+        axis.set_title(statistic.name)
+    for axis in axes:
+        axis.set_xlabel("learning round")
+        axis.set_yscale("log")
+        axis.grid(visible=True, alpha=0.3)
+        axis.legend(fontsize="small")
+    figure.suptitle(title)
+    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    kind = path.suffix.lower().removeprefix(".")
+    try:
+        figure.savefig(path, dpi=150, metadata=metadata.get(kind, {}))
+    except OSError as error:
+        raise PlotError(f"cannot write {path}: {error.strerror}") from None
+
+
+def _curve(axis: Any, rounds: list[int], course: Sequence[float | None], **style: Any) -> None:
+    values = [value if value is not None and value > 0 else math.nan for value in course]
+    axis.plot(rounds, values, **style)
