@@ -19,8 +19,8 @@ from valid_ref.adversary.reports import EstimateLiar
 from valid_ref.scenario import Scenario
 from valid_ref.scenario.build import prepare
 from valid_ref.scenario.parts import Family, RandomQuadratics
-from valid_ref.testing.arena.judge import Judgement, judged, play
-from valid_ref.testing.arena.together import processes
+from valid_ref.testing.arena.judge import ArenaJudgement, judged, play
+from valid_ref.testing.arena.network import processes
 from valid_ref.testing.conform import kit
 from valid_ref.testing.conform.faults import AGENT
 from valid_ref.testing.conform.process import ProcessPeer
@@ -109,7 +109,7 @@ def mixed(scenario: Scenario, implementations: list[Implementation]) -> dict[int
     return {v: implementations[i % len(implementations)].agent for i, v in enumerate(agents)}
 
 
-def in_arena(scenario: Scenario, commands: Mapping[int, tuple[str, ...]]) -> Judgement:
+def in_arena(scenario: Scenario, commands: Mapping[int, tuple[str, ...]]) -> ArenaJudgement:
     """The network of these processes, judged."""
     with processes(commands, TIMEOUT) as (peers, together):
         played = play(prepare(scenario), peers, together)

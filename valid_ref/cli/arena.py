@@ -22,7 +22,7 @@ from valid_ref.scenario import Scenario
 from valid_ref.scenario.build import Prepared, prepare
 
 if TYPE_CHECKING:
-    from valid_ref.testing.arena.judge import Judgement
+    from valid_ref.testing.arena.judge import ArenaJudgement
 
 AGENT = "--agent"
 LONGEST = 4000
@@ -98,9 +98,8 @@ def arena(
       valid-ref arena --agent 0-9 'python agent.py' --agent 10-19 'node agent.js' -o run.zip
       valid-ref arena --graph complete:5 --byzantine 4 --attack equivocation --agent 0-3 example
     """  # noqa: D301 - \b keeps the lines of the examples apart
-    from valid_ref.testing.arena.assignment import assigned
     from valid_ref.testing.arena.judge import judged, play, require_new
-    from valid_ref.testing.arena.together import processes
+    from valid_ref.testing.arena.network import assigned, processes
     from valid_ref.testing.conform.process import EndedBySignal, ending_on_signals
 
     given = options.Chosen(
@@ -158,7 +157,7 @@ def _who(
     scenario: Scenario,
     prepared: Prepared,
     commands: Mapping[int, tuple[str, ...]],
-    found: "Judgement",
+    found: "ArenaJudgement",
 ) -> list[_Who]:
     attack = "no attack" if scenario.attack is None else scenario.attack.kind
     rows = []
@@ -174,7 +173,7 @@ def _who(
     return rows
 
 
-def _render(found: "Judgement", who: list[dict[str, Any]], output: Path | None) -> str:
+def _render(found: "ArenaJudgement", who: list[dict[str, Any]], output: Path | None) -> str:
     """A judgement in words; what processes say of themselves cannot move the cursor.
 
     Implements: RE-17.

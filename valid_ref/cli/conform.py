@@ -16,7 +16,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from valid_ref.testing.conform.session import Report, Watch
+    from valid_ref.testing.conform.kit import Report, Watch
 
 
 def conform(

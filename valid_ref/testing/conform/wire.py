@@ -21,7 +21,7 @@ from valid_ref.oracle.log import KEY, AlarmLine
 from valid_ref.oracle.messages import Malformed
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.parameters import ValidParameters
-from valid_ref.testing.conform.errors import AgentFault, Kind
+from valid_ref.testing.conform.peer import AgentFault, Kind
 
 PROTOCOL = "valid-ref/conformance/1"
 

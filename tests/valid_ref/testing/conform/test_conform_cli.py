@@ -9,8 +9,8 @@ import typer
 from typer.testing import CliRunner
 
 from valid_ref.cli.conform import conform
-from valid_ref.testing.conform.errors import ConformError
 from valid_ref.testing.conform.faults import AGENT, FAULTS
+from valid_ref.testing.conform.peer import ConformError
 
 app = typer.Typer()
 app.command()(conform)

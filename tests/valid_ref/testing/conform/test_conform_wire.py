@@ -15,7 +15,7 @@ from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.valid import Valid
 from valid_ref.testing.conform import wire
 from valid_ref.testing.conform.agent import Agent
-from valid_ref.testing.conform.errors import AgentFault, Kind
+from valid_ref.testing.conform.peer import AgentFault, Kind
 from valid_ref.testing.edits import GARBAGE
 
 big = st.integers(-(2**70), 2**70)
