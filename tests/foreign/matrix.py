@@ -24,7 +24,7 @@ from valid_ref.testing.arena.network import processes
 from valid_ref.testing.conform import kit
 from valid_ref.testing.conform.faults import AGENT
 from valid_ref.testing.conform.process import ProcessPeer
-from valid_ref.vectors import differences, families
+from valid_ref.vectors.publish import differences, families
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -96,8 +96,11 @@ def run_vectors(implementation: Implementation) -> dict[str, list[str] | int]:
     assert implementation.vectors is not None
     done = subprocess.run(
         [*implementation.vectors, str(VECTORS), "--json"],
-        capture_output=True, text=True, check=False, cwd=ROOT,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
     if not done.stdout.startswith("{"):
         raise RuntimeError(f"{implementation.name}: the vectors do not run: {done.stderr.strip()}")
     return json.loads(done.stdout)

@@ -20,9 +20,18 @@ from valid_ref.oracle.messages import Codec, about_text
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.parameters import ValidParameters
-from valid_ref.vectors.document import Json
-from valid_ref.vectors.numbers import rows, whole, wholes
-from valid_ref.vectors.schema import AGENT, SMALL, TEXT, fields, many, ref
+from valid_ref.vectors.schema import (
+    AGENT,
+    SMALL,
+    TEXT,
+    Json,
+    fields,
+    many,
+    ref,
+    rows,
+    whole,
+    wholes,
+)
 
 WORDS = many(
     fields(phase=TEXT, round=SMALL, sender=AGENT, receivers=many(AGENT), message=ref("message"))

@@ -61,10 +61,12 @@ def networks(draw: st.DrawFn) -> tuple[Scenario, dict[int, type]]:
         st.sampled_from([None, Equivocation(), HashLiar(), EstimateLiar(), SilentSource()])
     )
     scenario = Scenario(
-        graph=Family(graph), loss=RandomQuadratics(dimension=draw(st.integers(1, 3))),
-        rounds=draw(st.integers(1, 4)), seed=draw(st.integers(0, 99)),
+        graph=Family(graph),
+        loss=RandomQuadratics(dimension=draw(st.integers(1, 3))),
+        rounds=draw(st.integers(1, 4)),
+        seed=draw(st.integers(0, 99)),
         bounds=draw(st.sampled_from([ConfiguredBounds(1.0, 1.0), Scenario().bounds])),
-    )  # fmt: skip
+    )
     agents = range(build_graph(scenario).agents)
     if attack is not None:
         liar = draw(st.sampled_from(agents))

@@ -100,16 +100,22 @@ def kinds(case: ConformCase) -> set[object]:
     messages = (message for turn in turns for message in turn.inbox.values())
     longest = max((len(m) for m in messages if isinstance(m, Mapping)), default=0)
     return {
-        scenario.keys_checked, type(scenario.bounds).__name__, ("checks", len(scenario.checks)),
-        ("d", Shapes.of(scenario).dimension), ("f", scenario.precision.fraction_bits),
-        ("prime", scenario.prime), ("keys", scenario.keys is None),
-        ("start", scenario.start is None), ("gradients", case.gradients is None),
+        scenario.keys_checked,
+        type(scenario.bounds).__name__,
+        ("checks", len(scenario.checks)),
+        ("d", Shapes.of(scenario).dimension),
+        ("f", scenario.precision.fraction_bits),
+        ("prime", scenario.prime),
+        ("keys", scenario.keys is None),
+        ("start", scenario.start is None),
+        ("gradients", case.gradients is None),
         ("byzantine", min(2, len(scenario.byzantine))),
         ("named", scenario.attack is not None and not isinstance(scenario.attack, Edits)),
-        ("agents", build_graph(scenario).agents), ("hundreds of entries", longest > 200),
+        ("agents", build_graph(scenario).agents),
+        ("hundreds of entries", longest > 200),
         *(type(check.weights).__name__ for check in scenario.checks),
         *(alarm.phase for turn in turns for alarm in turn.alarms),
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.checks("CF-15")
@@ -288,8 +294,14 @@ def unreadable(plain):
 
 
 WRONG = (
-    random_answers, less_and_less, stateful, crashing, slow, unpredictable_greeting, unreadable,
-)  # fmt: skip
+    random_answers,
+    less_and_less,
+    stateful,
+    crashing,
+    slow,
+    unpredictable_greeting,
+    unreadable,
+)
 
 
 @pytest.mark.checks("CF-14", "CF-15")

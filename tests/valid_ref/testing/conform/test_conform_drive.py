@@ -194,6 +194,10 @@ def test_a_silent_agent_is_not_asked_to_mix_again(cases, played, made) -> None:
 
     assert drive(played(case), say_hello(ObjectPeer(Listening))) is None
     assert asked[:6] == [
-        ("mix", 1), ("send", 1, True), ("mix", 2), ("send", 2, True), ("send", 3, False),
+        ("mix", 1),
+        ("send", 1, True),
+        ("mix", 2),
+        ("send", 2, True),
+        ("send", 3, False),
         ("send", 4, False),
-    ]  # fmt: skip
+    ]
