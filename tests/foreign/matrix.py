@@ -19,12 +19,12 @@ from valid_ref.adversary.reports import EstimateLiar
 from valid_ref.scenario import Scenario
 from valid_ref.scenario.build import prepare
 from valid_ref.scenario.parts import Family, RandomQuadratics
-from valid_ref.testing.arena.judge import Judgement, judged, play
-from valid_ref.testing.arena.together import processes
+from valid_ref.testing.arena.judge import ArenaJudgement, judged, play
+from valid_ref.testing.arena.network import processes
 from valid_ref.testing.conform import kit
 from valid_ref.testing.conform.faults import AGENT
 from valid_ref.testing.conform.process import ProcessPeer
-from valid_ref.vectors import differences, families
+from valid_ref.vectors.publish import differences, families
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -97,8 +97,11 @@ def run_vectors(implementation: Implementation) -> dict[str, list[str] | int]:
     assert implementation.vectors is not None
     done = subprocess.run(
         [*implementation.vectors, str(VECTORS), "--json"],
-        capture_output=True, text=True, check=False, cwd=ROOT,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
     if not done.stdout.startswith("{"):
         raise RuntimeError(f"{implementation.name}: the vectors do not run: {done.stderr.strip()}")
     return json.loads(done.stdout)
@@ -110,7 +113,7 @@ def mixed(scenario: Scenario, implementations: list[Implementation]) -> dict[int
     return {v: implementations[i % len(implementations)].agent for i, v in enumerate(agents)}
 
 
-def in_arena(scenario: Scenario, commands: Mapping[int, tuple[str, ...]]) -> Judgement:
+def in_arena(scenario: Scenario, commands: Mapping[int, tuple[str, ...]]) -> ArenaJudgement:
     """The network of these processes, judged."""
     with processes(commands, TIMEOUT) as (peers, together):
         played = play(prepare(scenario), peers, together)

@@ -1,7 +1,5 @@
 """The implementations in other languages: vectors, the kit, and networks of all of them."""
 
-import json
-
 import attrs
 import pytest
 
@@ -21,6 +19,7 @@ from tests.foreign.matrix import (
     run_vectors,
     table,
 )
+from tests.valid_ref.vectors.reading import files, load, printed
 from valid_ref.scenario.parts import Family
 from valid_ref.testing.conform import kit
 from valid_ref.testing.conform.process import ProcessPeer
@@ -51,17 +50,8 @@ def foreign(request) -> Implementation:
     return request.getfixturevalue(request.param)
 
 
-def printed(case: dict) -> bool:
-    """Whether a case shows the text as printed; only such a one may be skipped."""
-    given = case["input"]
-    parameters = given.get("parameters")
-    inner = parameters.get("without") if isinstance(parameters, dict) else None
-    return bool(given.get("without") or inner)
-
-
 def test_every_vector_passes(foreign: Implementation) -> None:
-    files = [json.loads(path.read_text()) for path in sorted(VECTORS.glob("*.json"))]
-    cases = {case["id"]: case for file in files for case in file.get("cases", [])}
+    cases = {case["id"]: case for family in files() for case in load(family)["cases"]}
     found = run_vectors(foreign)
     assert found["failed"] == []
     assert found["passed"] + len(found["skipped"]) == len(cases)

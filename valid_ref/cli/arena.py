@@ -21,7 +21,7 @@ from valid_ref.scenario import Scenario
 from valid_ref.scenario.build import Prepared, prepare
 
 if TYPE_CHECKING:
-    from valid_ref.testing.arena.judge import Judgement
+    from valid_ref.testing.arena.judge import ArenaJudgement
 
 AGENT = "--agent"
 LONGEST = 4000
@@ -97,9 +97,8 @@ def arena(
       valid-ref arena --agent 0-9 'python agent.py' --agent 10-19 'node agent.js' -o run.zip
       valid-ref arena --graph complete:5 --byzantine 4 --attack equivocation --agent 0-3 example
     """  # noqa: D301 - \b keeps the lines of the examples apart
-    from valid_ref.testing.arena.assignment import assigned
     from valid_ref.testing.arena.judge import judged, play, require_new
-    from valid_ref.testing.arena.together import processes
+    from valid_ref.testing.arena.network import assigned, processes
     from valid_ref.testing.conform.process import EndedBySignal, ending_on_signals
 
     given = options.Chosen(
@@ -152,7 +151,7 @@ def _agents(
     scenario: Scenario,
     prepared: Prepared,
     commands: Mapping[int, tuple[str, ...]],
-    found: "Judgement",
+    found: "ArenaJudgement",
 ) -> list[dict[str, Any]]:
     """What ran each agent."""
     attack = "no attack" if scenario.attack is None else scenario.attack.kind
@@ -170,7 +169,7 @@ def _agents(
     return rows
 
 
-def _render(found: "Judgement", agents: list[dict[str, Any]], output: Path | None) -> str:
+def _render(found: "ArenaJudgement", agents: list[dict[str, Any]], output: Path | None) -> str:
     """A judgement in words; what processes say of themselves cannot move the cursor.
 
     Implements: RE-17.

@@ -15,7 +15,7 @@ import typer
 from valid_ref.cli.progress import progress
 
 if TYPE_CHECKING:
-    from valid_ref.testing.conform.session import Report
+    from valid_ref.testing.conform.kit import Report
 
 
 def conform(

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from valid_ref.trace import find_root, own_root, spec_directory, specification_version
-from valid_ref.vectors import (
-    VectorError,
+from valid_ref.vectors.document import VectorError
+from valid_ref.vectors.publish import (
     bundle,
     bundle_differences,
     differences,
@@ -22,7 +22,7 @@ from valid_ref.vectors import (
     summary,
     write_bundle,
 )
-from valid_ref.vectors import write as write_vectors
+from valid_ref.vectors.publish import write as write_vectors
 
 
 def _print_version(wanted: bool) -> None:

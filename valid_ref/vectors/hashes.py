@@ -1,137 +1,125 @@
-"""Vectors of the field and of the hash: primes, keys, extremes, collisions."""
+"""Vectors of the field and the hash: primes, keys, extremes, collisions, hashes of transcripts."""
 
 from collections.abc import Iterable, Sequence
 
-from valid_ref.hashing import (
-    PrimeField,
-    colliding_keys,
-    collision_bound,
-    hash_integers,
-    hash_vector,
-)
+from valid_ref import hashing
+from valid_ref.hashing import PrimeField, combine_rounds, hash_integers, hash_vector
 from valid_ref.lattice import MERSENNE_61
-from valid_ref.vectors.document import Case, Family, Json, Operation, make
-from valid_ref.vectors.numbers import integer_vector, ratio, whole, wholes
-from valid_ref.vectors.schema import INTEGER, RATIO, SMALL, VECTOR, YES, fields
+from valid_ref.schedule import Precision, Schedule
+from valid_ref.vectors.document import COMPARE, Family, VectorCase, operation
+from valid_ref.vectors.schema import (
+    INTEGER,
+    RATIO,
+    SMALL,
+    VECTOR,
+    YES,
+    Json,
+    fields,
+    integer_vector,
+    many,
+)
 
-OPERATIONS = {
-    "field": Operation("Whether the field is admitted.", fields(prime=INTEGER), YES),
-    "length": Operation(
-        "Whether vectors of this length dT can be hashed.",
-        fields(prime=INTEGER, length=SMALL),
-        YES,
-    ),
-    "key": Operation("Whether this is a key.", fields(prime=INTEGER, key=INTEGER), YES),
-    "hash": Operation(
-        "Hash(key, vector) modulo the prime, and the paper's integer form, which is not reduced.",
-        fields(prime=INTEGER, key=INTEGER, vector=VECTOR),
-        fields(hash=INTEGER, integer_form=INTEGER),
-    ),
-    "colliding-keys": Operation(
-        "All keys, in increasing order, under which the vector hashes to 0.",
-        fields(prime=INTEGER, vector=VECTOR),
-        fields(keys=VECTOR),
-    ),
-    "collision-bound": Operation(
-        "((length - 1) / prime)^keys: the largest chance that so many keys all miss a difference.",
-        fields(prime=INTEGER, length=SMALL, keys=SMALL),
-        fields(bound=RATIO),
-    ),
-}
+Vector = Sequence[int]
+Rows = Sequence[Vector]
+
+
+@operation("hash/field", fields(prime=INTEGER), YES, "HA-1 HA-2")
+def field(prime: int) -> Json:
+    """Whether the field is admitted."""
+    PrimeField(prime)
+    return {"accepted": True}
+
+
+@operation("hash/length", fields(prime=INTEGER, length=SMALL), YES, "HA-1")
+def length(prime: int, length: int) -> Json:
+    """Whether vectors of this length dT can be hashed."""
+    PrimeField(prime).check_length(length)
+    return {"accepted": True}
+
+
+@operation("hash/key", fields(prime=INTEGER, key=INTEGER), YES, "LV-3")
+def key(prime: int, key: int) -> Json:
+    """Whether this is a key."""
+    PrimeField(prime).check_key(key)
+    return {"accepted": True}
+
+
+@operation(
+    "hash/hash",
+    fields(prime=INTEGER, key=INTEGER, vector=VECTOR),
+    fields(hash=INTEGER, integer_form=INTEGER),
+    "HA-3 HA-4 HA-5",
+)
+def hashed(prime: int, key: int, vector: Vector) -> Json:
+    """Hash(key, vector) modulo the prime, and the paper's integer form, which is not reduced."""
+    field, entries = PrimeField(prime), integer_vector(vector)
+    return {
+        "hash": hash_vector(field, key, entries),
+        "integer_form": hash_integers(field, key, entries),
+    }
+
+
+@operation("hash/colliding-keys", fields(prime=INTEGER, vector=VECTOR), fields(keys=VECTOR), "HA-7")
+def colliding_keys(prime: int, vector: Vector) -> Json:
+    """All keys, in increasing order, under which the vector hashes to 0."""
+    return {"keys": hashing.colliding_keys(PrimeField(prime), integer_vector(vector))}
+
+
+@operation(
+    "hash/collision-bound",
+    fields(prime=INTEGER, length=SMALL, keys=SMALL),
+    fields(bound=RATIO),
+    "HA-8",
+)
+def collision_bound(prime: int, length: int, keys: int) -> Json:
+    """((length - 1) / prime)^keys: the largest chance that so many keys all miss a difference."""
+    return {"bound": hashing.collision_bound(PrimeField(prime), length, keys)}
+
+
+OPERATIONS = (field, length, key, hashed, colliding_keys, collision_bound)
 
 BELOW_32, ABOVE_32 = 2**31 - 1, 2**31 + 11
 BELOW_62, BELOW_63, BELOW_64 = 2**62 - 57, 2**63 - 25, 2**64 - 59
 PRIMES = {
-    "2": 2, "3": 3, "13": 13, "101": 101, "10007": 10007, "31-bits": BELOW_32,
-    "32-bits": ABOVE_32, "mersenne-61": MERSENNE_61, "62-bits": BELOW_62, "63-bits": BELOW_63,
+    **{str(prime): prime for prime in (2, 3, 13, 101, 10007)},
+    "31-bits": BELOW_32,
+    "32-bits": ABOVE_32,
+    "mersenne-61": MERSENNE_61,
+    "62-bits": BELOW_62,
+    "63-bits": BELOW_63,
     "64-bits": BELOW_64,
-}  # fmt: skip
+}
 """Primes on both sides of every word size that an implementation may special-case."""
 
 
-def _field(name: str, comment: str, prime: int, refused: str | None = None) -> Case:
-    def compute() -> Json:
-        PrimeField(prime)
-        return {"accepted": True}
-
-    return make(
-        f"hash/field/{name}", "HA-1 HA-2", comment, {"prime": whole(prime)}, compute,
-        refused=refused,
-    )  # fmt: skip
-
-
-def _length(name: str, comment: str, prime: int, length: int, refused: str | None = None) -> Case:
-    def compute() -> Json:
-        PrimeField(prime).check_length(length)
-        return {"accepted": True}
-
-    given = {"prime": whole(prime), "length": length}
-    return make(f"hash/length/{name}", "HA-1", comment, given, compute, refused=refused)
-
-
-def _key(name: str, comment: str, prime: int, key: int, refused: str | None = None) -> Case:
-    def compute() -> Json:
-        PrimeField(prime).check_key(key)
-        return {"accepted": True}
-
-    given = {"prime": whole(prime), "key": whole(key)}
-    return make(f"hash/key/{name}", "LV-3", comment, given, compute, refused=refused)
-
-
-def _hash(name: str, comment: str, prime: int, key: int, vector: Sequence[int]) -> Case:
-    def compute() -> Json:
-        field, entries = PrimeField(prime), integer_vector(vector)
-        return {
-            "hash": whole(hash_vector(field, key, entries)),
-            "integer_form": whole(hash_integers(field, key, entries)),
-        }
-
-    given = {"prime": whole(prime), "key": whole(key), "vector": wholes(vector)}
-    return make(f"hash/hash/{name}", "HA-3 HA-4 HA-5", comment, given, compute)
-
-
-def _colliding(name: str, source: str, comment: str, prime: int, vector: Sequence[int]) -> Case:
-    def compute() -> Json:
-        return {"keys": wholes(colliding_keys(PrimeField(prime), integer_vector(vector)))}
-
-    given = {"prime": whole(prime), "vector": wholes(vector)}
-    return make(f"hash/colliding-keys/{name}", source, comment, given, compute)
-
-
-def _bound(name: str, comment: str, prime: int, length: int, keys: int) -> Case:
-    return make(
-        f"hash/collision-bound/{name}", "HA-8", comment,
-        {"prime": whole(prime), "length": length, "keys": keys},
-        lambda: {"bound": ratio(collision_bound(PrimeField(prime), length, keys))},
-    )  # fmt: skip
-
-
-def _fields() -> Iterable[Case]:
+def _fields() -> Iterable[VectorCase]:
     """Which fields and keys are admitted."""
     for name, prime in PRIMES.items():
-        yield _field(f"prime-{name}", "a prime", prime)
-    yield _field("zero-refused", "no field", 0, "HA-1")
-    yield _field("one-refused", "no field", 1, "HA-1")
-    yield _field("composite-refused", "3 * 5", 15, "HA-1")
-    yield _field("large-composite-refused", "2^61 + 1 = 3 * 768614336404564651", 2**61 + 1, "HA-1")
-    yield _field("eight-refused", "GF(8) is no prime field", 8, "HA-2")
-    yield _field("nine-refused", "GF(9) is no prime field", 9, "HA-2")
-    yield _field("large-power-refused", "GF(2^61)", 2**61, "HA-2")
-    yield _field("negative-refused", "no field", -7, "HA-1")
-    yield _field("four-refused", "GF(4)", 4, "HA-2")
-    yield _field("sixty-four-refused", "GF(2^6), which is 8^2 and 4^3 too", 64, "HA-2")
-    yield _field("prime-squared-refused", "(2^31 - 1)^2", (2**31 - 1) ** 2, "HA-2")
-    yield _field("composite-squared-refused", "6^2 is no power of a prime", 36, "HA-1")
-    yield _length("shorter", "12 entries modulo 13", 13, 12)
-    yield _length("equal-refused", "13 entries modulo 13", 13, 13, "HA-1")
-    yield _length("longer-refused", "14 entries modulo 13 (P19)", 13, 14, "HA-1")
-    yield _key("zero", "0 is a key", 101, 0)
-    yield _key("largest", "p - 1 is a key", MERSENNE_61, MERSENNE_61 - 1)
-    yield _key("prime-refused", "p is not", MERSENNE_61, MERSENNE_61, "LV-3")
-    yield _key("negative-refused", "nor is -1", 101, -1, "LV-3")
+        yield field(f"prime-{name}", "a prime", prime)
+    yield field("zero-refused", "no field", 0, refused="HA-1")
+    yield field("one-refused", "no field", 1, refused="HA-1")
+    yield field("composite-refused", "3 * 5", 15, refused="HA-1")
+    yield field(
+        "large-composite-refused", "2^61 + 1 = 3 * 768614336404564651", 2**61 + 1, refused="HA-1"
+    )
+    yield field("eight-refused", "GF(8) is no prime field", 8, refused="HA-2")
+    yield field("nine-refused", "GF(9) is no prime field", 9, refused="HA-2")
+    yield field("large-power-refused", "GF(2^61)", 2**61, refused="HA-2")
+    yield field("negative-refused", "no field", -7, refused="HA-1")
+    yield field("four-refused", "GF(4)", 4, refused="HA-2")
+    yield field("sixty-four-refused", "GF(2^6), which is 8^2 and 4^3 too", 64, refused="HA-2")
+    yield field("prime-squared-refused", "(2^31 - 1)^2", (2**31 - 1) ** 2, refused="HA-2")
+    yield field("composite-squared-refused", "6^2 is no power of a prime", 36, refused="HA-1")
+    yield length("shorter", "12 entries modulo 13", 13, 12)
+    yield length("equal-refused", "13 entries modulo 13", 13, 13, refused="HA-1")
+    yield length("longer-refused", "14 entries modulo 13 (P19)", 13, 14, refused="HA-1")
+    yield key("zero", "0 is a key", 101, 0)
+    yield key("largest", "p - 1 is a key", MERSENNE_61, MERSENNE_61 - 1)
+    yield key("prime-refused", "p is not", MERSENNE_61, MERSENNE_61, refused="LV-3")
+    yield key("negative-refused", "nor is -1", 101, -1, refused="LV-3")
 
 
-def _hashes() -> Iterable[Case]:
+def _hashes() -> Iterable[VectorCase]:
     """Hashes for every kind of prime."""
     mixed = [3, -1, 4, 1, -5, 9, -2, 6]
     wide = [2**62 - 1, -(2**62) + 1, 2**61 - 1, -(2**61) + 2, 1]
@@ -140,44 +128,192 @@ def _hashes() -> Iterable[Case]:
         keys = {"zero": 0, "one": 1, "middle": prime // 3 * 2 + 1, "largest": prime - 1}
         for place, key in keys.items():
             if key < prime and (prime > 3 or place in {"zero", "one"}):
-                yield _hash(f"mixed-{name}-{place}", f"entries of either sign, key {place}",
-                            prime, key, mixed)  # fmt: skip
-        yield _hash(f"wide-{name}", "entries of 62 bits: products wrap in one word", prime,
-                    prime - 2 if prime > 2 else 1, wide)  # fmt: skip
-        yield _hash(f"ends-{name}", "both ends of int64", prime, prime // 2, ends)
-    yield _hash("key-zero-first-entry", "0^0 = 1: only the first entry counts", 101, 0, [7, 8, 9])
-    yield _hash("zero-vector", "hashes to 0", 101, 7, [0, 0, 0])
-    yield _hash("one-entry", "no power is taken", MERSENNE_61, 12345, [-1])
-    yield _hash("agent-0-out", "X_out of agent 0 in hashing.md", 101, 7, [2, 2, 3])
-    yield _hash("agent-0-gamma", "Gamma of agent 0 in hashing.md", 101, 7, [-4, -3, -4])
-    yield _hash("plus-prime", "101 more in an entry is invisible (P20)", 101, 7, [103, 2, 3])
-    yield _hash("all-largest", "every entry p - 1, key p - 1", MERSENNE_61, MERSENNE_61 - 1,
-                [MERSENNE_61 - 1] * 9)  # fmt: skip
+                yield hashed(
+                    f"mixed-{name}-{place}",
+                    f"entries of either sign, key {place}",
+                    prime,
+                    key,
+                    mixed,
+                )
+        yield hashed(
+            f"wide-{name}",
+            "entries of 62 bits: products wrap in one word",
+            prime,
+            prime - 2 if prime > 2 else 1,
+            wide,
+        )
+        yield hashed(f"ends-{name}", "both ends of int64", prime, prime // 2, ends)
+    yield hashed("key-zero-first-entry", "0^0 = 1: only the first entry counts", 101, 0, [7, 8, 9])
+    yield hashed("zero-vector", "hashes to 0", 101, 7, [0, 0, 0])
+    yield hashed("one-entry", "no power is taken", MERSENNE_61, 12345, [-1])
+    yield hashed("agent-0-out", "X_out of agent 0 in hashing.md", 101, 7, [2, 2, 3])
+    yield hashed("agent-0-gamma", "Gamma of agent 0 in hashing.md", 101, 7, [-4, -3, -4])
+    yield hashed("plus-prime", "101 more in an entry is invisible (P20)", 101, 7, [103, 2, 3])
+    yield hashed(
+        "all-largest",
+        "every entry p - 1, key p - 1",
+        MERSENNE_61,
+        MERSENNE_61 - 1,
+        [MERSENNE_61 - 1] * 9,
+    )
 
 
 def family() -> Family:
     """All cases of the hash."""
+    long = [0, 1, *[0] * 11, -1]
     return Family(
         "hash",
         "The prime field and the polynomial hash of spec/hashing.md.",
-        ("For each case, compute the operation named in `operation` from `input` and compare.",
-         "An implementation that supports only some primes skips the cases of others, and says "
-         "so."),
+        (
+            COMPARE,
+            "An implementation that supports only some primes skips the cases of others, and says "
+            "so.",
+        ),
         OPERATIONS,
         (
             *_fields(),
             *_hashes(),
-            _colliding("tight", "HA-7 P18", "5 = n - 1 of 13 keys miss it", 13,
-                       [-1, 0, -1, 1, 0, 1]),
-            _colliding("longer-than-prime", "HA-1 P19", "e_2 - e_14 is invisible to every key",
-                       13, [0, 1, *[0] * 11, -1]),
-            _colliding("multiple-of-prime", "AR-13 P20", "invisible to every key", 101,
-                       [101, 0, 0]),
-            _colliding("one-entry", "HA-7", "no key misses a difference of length 1", 13, [5]),
-            _colliding("only-zero", "HA-7", "a residual (0, 1, 0) is missed by the key 0", 101,
-                       [0, 1, 0]),
-            _bound("two-keys", "25/169", 13, 6, 2),
-            _bound("one-entry", "nothing is missed", 13, 1, 1),
-            _bound("default", "dT = 10^8, one key", MERSENNE_61, 10**8, 1),
+            colliding_keys(
+                "tight", "5 = n - 1 of 13 keys miss it", 13, [-1, 0, -1, 1, 0, 1], source="HA-7 P18"
+            ),
+            colliding_keys(
+                "longer-than-prime",
+                "e_2 - e_14 is invisible to every key",
+                13,
+                long,
+                source="HA-1 P19",
+            ),
+            colliding_keys(
+                "multiple-of-prime", "invisible to every key", 101, [101, 0, 0], source="AR-13 P20"
+            ),
+            colliding_keys("one-entry", "no key misses a difference of length 1", 13, [5]),
+            colliding_keys(
+                "only-zero", "a residual (0, 1, 0) is missed by the key 0", 101, [0, 1, 0]
+            ),
+            collision_bound("two-keys", "25/169", 13, 6, 2),
+            collision_bound("one-entry", "nothing is missed", 13, 1, 1),
+            collision_bound("default", "dT = 10^8, one key", MERSENNE_61, 10**8, 1),
         ),
-    )  # fmt: skip
+    )
+
+
+FOUR = fields(key=INTEGER, out=INTEGER, into=INTEGER, into_eta=INTEGER, gamma=INTEGER)
+
+
+@operation(
+    "transcript-hashes/round-polynomials",
+    fields(prime=INTEGER, key=INTEGER, rows=many(VECTOR)),
+    fields(values=VECTOR),
+    "HA-9",
+)
+def round_polynomials(prime: int, key: int, rows: Rows) -> Json:
+    """For each row the sum of entry j times key^j, modulo the prime."""
+    found = hashing.round_polynomials(PrimeField(prime), (key,), _stacked(rows))
+    return {"values": found[:, 0].tolist()}
+
+
+@operation(
+    "transcript-hashes/four-hashes",
+    fields(
+        prime=INTEGER,
+        keys=VECTOR,
+        mixing=VECTOR,
+        start=VECTOR,
+        models=many(VECTOR),
+        scaled_gradients=many(VECTOR),
+    ),
+    fields(hashes=many(FOUR)),
+    "HA-10 LV-5",
+)
+def four_hashes(
+    prime: int, keys: Vector, mixing: Vector, start: Vector, models: Rows, scaled_gradients: Rows
+) -> Json:
+    """H_out, H_in, H_in,eta and H_Gamma of one transcript under each key, by HA-10 or of the
+    concatenated vectors by HA-3; `mixing` are a_1..a_T, `start` is x(0).
+    """
+    field, d = PrimeField(prime), len(start)
+    schedule = Schedule(Precision(0, 0), tuple(mixing), (1,) * len(mixing))
+    stacks = _stacked([start, *models]), _stacked(scaled_gradients)
+    values = [hashing.round_polynomials(field, keys, stack) for stack in stacks]
+    found = combine_rounds(field, keys, d, schedule, *values)
+    names = ("key", "out", "into", "into_eta", "gamma")
+    pairs = zip(keys, found, strict=True)
+    return {"hashes": [dict(zip(names, (key, *four), strict=True)) for key, four in pairs]}
+
+
+def _stacked(rows: Rows) -> Json:
+    return integer_vector(entry for row in rows for entry in row).reshape(len(rows), -1)
+
+
+TRANSCRIPT_OPERATIONS = (round_polynomials, four_hashes)
+
+
+def transcript_family() -> Family:
+    """All cases of the per-round form: one polynomial a round, four hashes of a transcript."""
+
+    def four(
+        name: str, comment: str, prime: int, keys: Vector, sent: tuple[Vector, Rows, Rows]
+    ) -> VectorCase:
+        mixing, (start, *models), gradients = sent
+        return four_hashes(
+            name,
+            comment,
+            prime=prime,
+            keys=keys,
+            mixing=mixing,
+            start=start,
+            models=models,
+            scaled_gradients=gradients,
+        )
+
+    agent_0 = [1, 1, 1], [[0], [2], [2], [3]], [[-4], [-3], [-4]]
+    agent_1 = [1, 1, 1], [[0], [-1], [0], [0]], [[2], [1], [2]]
+    agent_2 = [1, 1], [[0], [16], [23]], [[-64], [-36]]
+    uneven = ([3, 5, 2], [[1, -2], [3, 4], [-5, 6], [7, -8]], [[10, -20], [-30, 40], [50, 60]])
+    x = 2**38 - 1
+    large = (
+        [2**19, 2**18, 2**19 - 1],
+        [[x, -x], [-x, x], [x - 1, 0], [1, -1]],
+        [[2**60 - 2, -(2**60) + 2], [1, 0], [0, -1]],
+    )
+    wide = [[2**62 - 1, -(2**62) + 1], [1, 2**61]]
+    start, short = ([4], [[7, 9], [1, 1]], [[0, 0]]), ([7], [[1, 2], [3, 4]], [[5, 6]])
+    above = [20, 30], [[100, -100], [26, 27], [-13, 14]], [[39, -40], [1000, -1000]]
+    ends = [1, MERSENNE_61 - 1]
+    needs_64 = "a prime for which sums of residues need more than 63 bits"
+    return Family(
+        "transcript-hashes",
+        "The four hashes of a transcript, spec/hashing.md HA-9 and HA-10.",
+        (COMPARE,),
+        TRANSCRIPT_OPERATIONS,
+        (
+            round_polynomials("two-rows", "d = 3", 101, 7, [[1, 2, 3], [-1, 0, 5]]),
+            round_polynomials("key-zero", "only entry 0 counts", 101, 0, [[9, 8], [-7, 6]]),
+            round_polynomials(
+                "wide", "62 bits, the default prime", MERSENNE_61, MERSENNE_61 - 3, wide
+            ),
+            four("hashing-agent-0", "the worked example of hashing.md", 101, [7], agent_0),
+            four("hashing-agent-1", "the worked example of hashing.md", 101, [7], agent_1),
+            four(
+                "local-validate-agent-2",
+                "the worked example of local-validate.md",
+                10007,
+                [5, 17, 42],
+                agent_2,
+            ),
+            four("steps-differ", "a_(t+1) goes with x(t), not a_t (P14)", 10007, [5, 17], uneven),
+            four("start-counts", "x(0) is the first block of X_in (P16)", 101, [2, 3], start),
+            four("key-zero", "S = 0: the first block alone, 0^0 = 1", 10007, [0], uneven),
+            four("key-one-and-last", "powers of 1 and of -1", MERSENNE_61, ends, uneven),
+            four("one-round", "T = 1, d = 2", 10007, [10006], short),
+            four(
+                "large",
+                "entries and steps near the range rule",
+                MERSENNE_61,
+                [2**60 + 12345, 3],
+                large,
+            ),
+            four("small-prime-wraps", "entries far above the prime", 13, [0, 5, 12], above),
+            four("63-bit-prime", needs_64, 2**63 - 25, [2**63 - 26, 2**62], uneven),
+        ),
+    )

@@ -1,17 +1,25 @@
-"""Vectors of whole runs: everything that goes in as integers, everything that must come out."""
+"""Whole runs: everything that goes in as integers, everything that must come out.
 
+The scenarios are small and their gradients exact in doubles (dyadic quadratics, few bits, integer
+steps), so that the vectors come out alike on every machine. Here are the honest runs.
+"""
+
+import contextlib
 from collections.abc import Mapping
 
 import attrs
+import numpy as np
 
+from valid_ref.adversary.catalogue import AttackPart
+from valid_ref.adversary.early_keys import EarlyKeys
 from valid_ref.execution import Execution, execute
-from valid_ref.lattice import FloatVector, GradientSource, LatticeError, to_lattice
-from valid_ref.machine import Adversary, honest
-from valid_ref.protocols.parameters import ValidParameters
+from valid_ref.lattice import MERSENNE_61, FloatVector, GradientSource, LatticeError, to_lattice
+from valid_ref.protocols.parameters import CheckedKeys
 from valid_ref.protocols.valid import Private
-from valid_ref.scenario import Scenario, prepare
-from valid_ref.vectors.document import Case, Family, Json, Operation, make
-from valid_ref.vectors.numbers import whole, wholes
+from valid_ref.scenario import Scenario, parts, prepare
+from valid_ref.scenario.build import Prepared
+from valid_ref.schedule import Precision
+from valid_ref.vectors.document import Family, Operation, VectorCase
 from valid_ref.vectors.schema import (
     AGENT,
     ALARMS,
@@ -19,31 +27,33 @@ from valid_ref.vectors.schema import (
     INTEGER,
     NULL,
     VECTOR,
+    Json,
     either,
     fields,
     many,
     ref,
+    whole,
+    wholes,
 )
 from valid_ref.vectors.spoken import SAID, WORDS, Scribe
 from valid_ref.wire import alarms_as_json, parameters_in_digits
 
-OPERATIONS = {
-    "run": Operation(
-        "A whole run of Valid: every honest message, and how every honest agent ends.",
-        fields(
-            parameters=ref("parameters"),
-            byzantine=many(AGENT),
-            keys=many(either(INTEGER, NULL)),
-            gradients=many(many(either(VECTOR, NULL))),
-            tables=fields(reports=many(VECTOR), estimates=many(VECTOR)),
-            words=WORDS,
-        ),
-        fields(
-            said=SAID,
-            ends=many(fields(agent=AGENT, valid=FLAG, model=either(VECTOR, NULL), alarms=ALARMS)),
-        ),
-    )
-}
+OPERATION = Operation(
+    "runs/run",
+    "A whole run of Valid: every honest message, and how every honest agent ends.",
+    fields(
+        parameters=ref("parameters"),
+        byzantine=many(AGENT),
+        keys=many(either(INTEGER, NULL)),
+        gradients=many(many(either(VECTOR, NULL))),
+        tables=fields(reports=many(VECTOR), estimates=many(VECTOR)),
+        words=WORDS,
+    ),
+    fields(
+        said=SAID,
+        ends=many(fields(agent=AGENT, valid=FLAG, model=either(VECTOR, NULL), alarms=ALARMS)),
+    ),
+)
 
 HARNESS = (
     "Make the public parameters, then start every honest agent v with the key `keys[v]`. In round "
@@ -63,73 +73,41 @@ HARNESS = (
 )
 
 
-@attrs.frozen
-class Setup:
-    """All that determines a run."""
+def _noting(
+    prepared: Prepared, gradients: dict[tuple[int, int], list[int]]
+) -> Mapping[int, Private]:
+    """The private inputs; every gradient that is asked for is noted in its lattice form."""
+    precision = prepared.parameters.lattice.precision
 
-    parameters: ValidParameters
-    private: Mapping[int, Private]
-    byzantine: frozenset[int] = frozenset()
-    adversary: Adversary = honest
-
-
-def setup_of(scenario: Scenario) -> Setup:
-    """What a scenario prepares."""
-    ready = prepare(scenario)
-    return Setup(ready.parameters, ready.private, ready.byzantine, ready.adversary)
-
-
-class _Gradients:
-    """Listens to gradient sources and keeps the lattice form of what they give."""
-
-    def __init__(self, setup: Setup) -> None:
-        self._setup = setup
-        self._heard: dict[tuple[int, int], list[int]] = {}
-
-    def listening(self) -> Mapping[int, Private]:
-        """The same private inputs, overheard."""
-        return {
-            agent: attrs.evolve(private, gradient=self._listen(agent, private.gradient))
-            for agent, private in self._setup.private.items()
-        }
-
-    def _listen(self, agent: int, source: GradientSource) -> GradientSource:
-        precision = self._setup.parameters.lattice.precision
-
+    def noting(agent: int, source: GradientSource) -> GradientSource:
         def gradient(t: int, point: FloatVector) -> FloatVector:
             found = source(t, point)
-            try:
-                self._heard[t, agent] = to_lattice(found, precision).tolist()
-            except LatticeError:
-                self._heard.pop((t, agent), None)
+            with contextlib.suppress(LatticeError):
+                gradients[t, agent] = to_lattice(found, precision).tolist()
             return found
 
         return gradient
 
-    def as_json(self) -> Json:
-        """Ghat by round and agent; null for Byzantine agents."""
-        parameters, byzantine = self._setup.parameters, self._setup.byzantine
-        return [
-            [
-                None
-                if agent in byzantine or (t, agent) not in self._heard
-                else wholes(self._heard[t, agent])
-                for agent in range(parameters.graph.agents)
-            ]
-            for t in range(1, parameters.lattice.schedule.rounds + 1)
-        ]
+    return {
+        agent: attrs.evolve(private, gradient=noting(agent, private.gradient))
+        for agent, private in prepared.private.items()
+    }
 
 
-def run_case(identifier: str, source: str, comment: str, setup: Setup | Scenario) -> Case:
+def run_case(
+    identifier: str, source: str, comment: str, scenario: Scenario | Prepared
+) -> VectorCase:
     """A run, written down.
 
     Implements: VE-7.
     """
-    made = setup_of(setup) if isinstance(setup, Scenario) else setup
-    gradients = _Gradients(made)
+    made = prepare(scenario) if isinstance(scenario, Scenario) else scenario
+    noted: dict[tuple[int, int], list[int]] = {}
     execution = execute(
-        made.parameters, gradients.listening(), byzantine=made.byzantine, adversary=made.adversary
+        made.parameters, _noting(made, noted), byzantine=made.byzantine, adversary=made.adversary
     )
+    agents, rounds = range(made.parameters.graph.agents), made.parameters.lattice.schedule.rounds
+    honest = {agent: agent not in made.byzantine for agent in agents}
     scribe = Scribe(made.parameters)
     words = scribe.words(execution.rounds, made.parameters.graph, made.byzantine)
     expected = {
@@ -139,15 +117,15 @@ def run_case(identifier: str, source: str, comment: str, setup: Setup | Scenario
     given = {
         "parameters": parameters_in_digits(made.parameters),
         "byzantine": sorted(made.byzantine),
-        "keys": [
-            None if agent in made.byzantine else whole(made.private[agent].key)
-            for agent in range(made.parameters.graph.agents)
+        "keys": [whole(made.private[v].key) if honest[v] else None for v in agents],
+        "gradients": [
+            [wholes(noted[t, v]) if honest[v] and (t, v) in noted else None for v in agents]
+            for t in range(1, rounds + 1)
         ],
-        "gradients": gradients.as_json(),
         "tables": scribe.tables(),
         "words": words,
     }
-    return make(identifier, source, comment, given, lambda: expected)
+    return VectorCase(identifier, tuple(source.split()), comment, given, expected)
 
 
 def _end(execution: Execution, agent: int) -> Json:
@@ -160,6 +138,173 @@ def _end(execution: Execution, agent: int) -> Json:
     }
 
 
-def run_family(name: str, about: str, cases: tuple[Case, ...]) -> Family:
+def run_family(name: str, about: str, cases: tuple[VectorCase, ...]) -> Family:
     """A file of whole runs."""
-    return Family(name, about, HARNESS, OPERATIONS, cases)
+    return Family(name, about, HARNESS, (OPERATION,), cases)
+
+
+PRECISION = Precision(10, 6)
+KEYS = (1234567890123456789, 987654321, 2**60 + 7, 31415926535897932, 0, MERSENNE_61 - 1)
+CENTRES = ((1.0, -0.5), (0.25, 0.75), (-1.0, 0.5), (0.5, 0.5), (-0.75, -1.0), (0.0, 1.0))
+CURVATURES = ((1.0, 2.0), (2.0, 1.0), (1.0, 1.0), (1.5, 1.0), (1.0, 1.25), (2.0, 2.0))
+SIZES = {
+    name: int(name[-1])
+    for name in ("path:2", "complete:3", "path:3", "path:4", "star:4", "cycle:5", "path:6")
+}
+OPEN = parts.Check("t", parts.Polynomial(), parts.ConfiguredThresholds(64.0, 4096.0))
+"""Thresholds that a short run passes."""
+STEPS = parts.ExplicitSteps((12, 10, 8), (20, 14, 10))
+
+
+def quadratics(agents: int, dimension: int) -> parts.Quadratics:
+    """Losses with diagonal Hessians, everything dyadic."""
+    made = []
+    for centre, curvature in list(zip(CENTRES, CURVATURES, strict=True))[:agents]:
+        hessian = tuple(
+            tuple(curvature[i] if i == j else 0.0 for j in range(dimension))
+            for i in range(dimension)
+        )
+        made.append(parts.QuadraticAgent(hessian, centre[:dimension]))
+    return parts.Quadratics(tuple(made))
+
+
+def small(graph: str = "complete:3", dimension: int = 2) -> Scenario:
+    """An honest run of three rounds on a small graph."""
+    return Scenario(
+        graph=parts.Family(graph),
+        loss=quadratics(SIZES[graph], dimension),
+        rounds=3,
+        schedule=STEPS,
+        precision=PRECISION,
+        keys=KEYS[: SIZES[graph]],
+        bounds=parts.ConfiguredBounds(16.0, 64.0),
+        checks=(OPEN,),
+        delta=2.0,
+        eps_success=1.0,
+    )
+
+
+def attacked(
+    attack: AttackPart,
+    graph: str = "complete:3",
+    byzantine: tuple[int, ...] = (2,),
+    dimension: int = 1,
+) -> Scenario:
+    """The same run, attacked."""
+    return attrs.evolve(small(graph, dimension), attack=attack, byzantine=byzantine)
+
+
+def early_keys() -> Scenario:
+    """The attack that knows the keys, in the printed order; only LocalValidate could notice it."""
+    thresholds = parts.ConfiguredThresholds(2.0**80, 2.0**160)
+    return attrs.evolve(
+        attacked(EarlyKeys(), byzantine=(0,), dimension=2),
+        checks=(parts.Check("t", parts.Polynomial(), thresholds),),
+        bounds=parts.NoBounds(),
+        without=("P11",),
+    )
+
+
+def _honest(name: str, source: str, comment: str, setup: Scenario | Prepared) -> VectorCase:
+    return run_case(f"honest/run/{name}", source, comment, setup)
+
+
+def _worked_example() -> Scenario:
+    """The network of local-validate.md and global-validate.md."""
+    centres = (0.0, 1.0, 2.0)
+    return Scenario(
+        graph=parts.Family("path:3"),
+        loss=parts.Quadratics(tuple(parts.QuadraticAgent(((1.0,),), (c,)) for c in centres)),
+        rounds=2,
+        schedule=parts.ExplicitSteps((1, 1), (2, 2)),
+        precision=Precision(4, 2),
+        prime=10007,
+        keys=(5, 17, 42),
+        bounds=parts.ConfiguredBounds(26 / 16, 52 / 16),
+        checks=(
+            parts.Check("halves", parts.Exponential(0.5, 1), parts.ConfiguredThresholds(0.75, 1.0)),
+        ),
+        delta=2 / 3,
+        eps_success=1.0,
+    )
+
+
+def _toy() -> Scenario:
+    """The two agents of learn-model.md and hashing.md, modulo 101."""
+    return Scenario(
+        graph=parts.Family("path:2"),
+        loss=parts.Quadratics(tuple(parts.QuadraticAgent(((1.0,),), (c,)) for c in (1.25, -0.5))),
+        rounds=3,
+        schedule=parts.ExplicitSteps((1, 1, 1), (1, 1, 1)),
+        precision=Precision(2, 1),
+        prime=101,
+        keys=(7, 0),
+        bounds=parts.NoBounds(),
+        checks=(OPEN,),
+        delta=2.0,
+        eps_success=1.0,
+    )
+
+
+def _failing(scenario: Scenario, agent: int, round_number: int, bad: float) -> Prepared:
+    """The same run, but one agent's gradient is this number from one round on."""
+    prepared = prepare(scenario)
+    usual = prepared.private[agent].gradient
+
+    def gradient(t: int, point: FloatVector) -> FloatVector:
+        return usual(t, point) if t < round_number else np.full_like(point, bad)
+
+    source: GradientSource = gradient
+    private = {**prepared.private, agent: attrs.evolve(prepared.private[agent], gradient=source)}
+    return attrs.evolve(prepared, private=private)
+
+
+def _strict(scenario: Scenario) -> Scenario:
+    thresholds = parts.ConfiguredThresholds(2.0**-6, 2.0**-6)
+    return attrs.evolve(scenario, checks=(parts.Check("t", parts.Polynomial(), thresholds),))
+
+
+def honest_family() -> Family:
+    """All honest runs."""
+    wide = attrs.evolve(small("path:2"), precision=Precision(40, 10), start=(3.5, -2.25))
+    fine = attrs.evolve(
+        small("path:3", 1),
+        precision=Precision(28, 20),
+        schedule=parts.ExplicitSteps((95325, 90000, 80000), (873813, 748983, 655360)),
+    )
+    two = parts.Check("gamma = 3/4", parts.Exponential(0.75), parts.ConfiguredThresholds(64.0, 8e3))
+    return run_family(
+        "runs-honest",
+        "Whole runs without Byzantine agents, some of which end with alarms all the same.",
+        (
+            _honest("toy", "VA-1 LM-2 AR-5", "the worked example of learn-model.md and hashing.md",
+                    _toy()),
+            _honest("worked-example", "VA-1 LV-8 GV-5",
+                    "the worked example of local-validate.md and global-validate.md",
+                    _worked_example()),
+            _honest("triangle", "VA-1 VA-2", "three agents, d = 2", small()),
+            _honest("path", "VA-1 VB-10", "four agents in a row", small("path:4", 1)),
+            _honest("star", "VA-1", "degrees differ", small("star:4", 1)),
+            _honest("cycle", "VA-1", "five agents, degree 2", small("cycle:5", 1)),
+            _honest("default-precision", "AR-1 AR-4", "f = 28, k = 20, p = 2^61 - 1", fine),
+            _honest("start-model", "LM-1", "x_0 is not zero, f = 40", wide),
+            _honest("small-prime", "HA-1", "p = 1000003",
+                    attrs.evolve(small("path:3", 1), prime=1000003, keys=(0, 1, 1000002))),
+            _honest("own-keys", "LV-10", "hashes are checked under one's own key only",
+                    attrs.evolve(small("path:3", 1), keys_checked=CheckedKeys.OWN)),
+            _honest("two-weightings", "GV-12", "exponential and polynomial weights",
+                    attrs.evolve(small("path:3", 2), checks=(two, OPEN))),
+            _honest("no-checks", "GV-12", "no weighting and no norm bounds",
+                    attrs.evolve(small("path:2", 1), checks=(), bounds=parts.NoBounds())),
+            _honest("thresholds-too-low", "GV-5 GV-6", "everybody alarms: three rounds are too few",
+                    _strict(small("path:3", 1))),
+            _honest("bounds-too-low", "LV-2", "norm bounds that honest messages break",
+                    attrs.evolve(small("path:3", 1),
+                                 bounds=parts.ConfiguredBounds(2.0**-3, 2.0**-3))),
+            _honest("gradient-not-finite", "AR-14 LM-4",
+                    "agent 1 has a NaN in round 2, alarms and falls silent",
+                    _failing(small("path:3", 1), 1, 2, float("nan"))),
+            _honest("gradient-too-large", "AR-14 LM-4", "agent 0 leaves the range in round 3",
+                    _failing(small("path:3", 1), 0, 3, 2.0**50)),
+        ),
+    )  # fmt: skip

@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-import attrs
-
 from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import path
 from valid_ref.hashing import PrimeField
@@ -12,10 +10,10 @@ from valid_ref.lattice import default_limits
 from valid_ref.protocols import global_validate, local_validate
 from valid_ref.protocols.broadcast import Tag
 from valid_ref.protocols.learn import LearningMessage
-from valid_ref.protocols.parameters import Bounds, CheckedKeys, ValidParameters, Weighting
+from valid_ref.protocols.parameters import Bounds, ValidParameters, Weighting
 from valid_ref.reading import Reading
 from valid_ref.schedule import Precision, Schedule
-from valid_ref.vectors.numbers import integer_vector
+from valid_ref.vectors.schema import integer_vector
 
 KEYS = (5, 17, 42)
 WEIGHTING = Weighting("halves", (1, 2), Fraction(3), optimality=108, heterogeneity=6336)
@@ -36,17 +34,23 @@ TRANSCRIPTS = (
 
 
 def parameters_for(
-    graph: AgentGraph, steps: Schedule, prime: int, weightings: Sequence[Weighting] = (),
-    bounds: Bounds | None = None, dimension: int = 1, reading: Reading | None = None,
-) -> ValidParameters:  # fmt: skip
+    graph: AgentGraph,
+    steps: Schedule,
+    prime: int,
+    weightings: Sequence[Weighting] = (),
+    *,
+    bounds: Bounds | None = None,
+    dimension: int = 1,
+    reading: Reading | None = None,
+) -> ValidParameters:
     """Parameters with default limits and x_0 = 0."""
     return ValidParameters(
         graph,
         default_limits(dimension, steps, graph.max_degree, prime),
         integer_vector([0] * dimension),
         PrimeField(prime),
-        bounds,
-        tuple(weightings),
+        bounds=bounds,
+        weightings=tuple(weightings),
         reading=Reading() if reading is None else reading,
     )
 
@@ -55,7 +59,7 @@ def parameters(weightings: Sequence[Weighting] = (WEIGHTING,)) -> ValidParameter
     """Path 0-1-2, d = 1, T = 2, f = 4, k = 2, a = 1, A = 2, p = 10007."""
     steps = Schedule(Precision(4, 2), (1, 1), (2, 2))
     squares = Bounds((17**2, 26**2), (35**2, 52**2))
-    return parameters_for(path(3), steps, 10007, weightings, squares)
+    return parameters_for(path(3), steps, 10007, weightings, bounds=squares)
 
 
 def reports(
@@ -79,8 +83,3 @@ def estimates(public: ValidParameters | None = None) -> dict[Tag, tuple[int, ...
         for agent in range(3)
         for reporter in path(3).neighbours(agent)
     }
-
-
-def with_own_keys(public: ValidParameters) -> ValidParameters:
-    """The same, checking hashes under one's own key only."""
-    return attrs.evolve(public, checked_keys=CheckedKeys.OWN)

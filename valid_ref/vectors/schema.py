@@ -1,11 +1,49 @@
-"""JSON schemas of the files: nothing but the named fields, everywhere.
+"""How numbers and other values are written in the files, and the JSON schemas that say so.
 
-Implements: VE-1.
+Numbers are exact in every language; objects have nothing but the named fields.
+
+Implements: VE-1, VE-3.
 """
 
-from valid_ref.vectors.document import FORMAT, Family, Json
+import struct
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
 
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
+import numpy as np
+
+Json = Any
+
+
+def whole(value: int) -> str:
+    """An integer of any size, in decimal digits."""
+    return str(int(value))
+
+
+def wholes(values: Iterable[int]) -> list[str]:
+    """A vector of integers."""
+    return [whole(value) for value in values]
+
+
+def rows(vectors: Iterable[Iterable[int]]) -> list[list[str]]:
+    """Several vectors of integers."""
+    return [wholes(vector) for vector in vectors]
+
+
+def ratio(value: Fraction | float | int) -> str:
+    """A rational in lowest terms; a float is its exact binary value."""
+    numerator, denominator = Fraction(value).as_integer_ratio()
+    return f"{numerator}/{denominator}"
+
+
+def double(value: float) -> str:
+    """The 64 bits of a double, in hex, highest first."""
+    return struct.pack(">d", value).hex()
+
+
+def integer_vector(entries: Iterable[int]) -> Any:
+    """An int64 vector."""
+    return np.array([*entries], dtype=np.int64)
 
 
 def ref(name: str) -> Json:
@@ -49,6 +87,12 @@ YES = fields(accepted={"const": True})
 ALARMS = many(ref("alarm"))
 EDGES = many(exactly(AGENT, AGENT))
 TAG = exactly(AGENT, {"type": "integer", "minimum": -1})
+CANDIDATE = either(
+    fields(kind={"const": "integer"}, value=INTEGER),
+    fields(kind={"const": "integers"}, entries=VECTOR),
+    fields(kind={"const": "other"}, text=TEXT),
+)
+"""A value that may or may not be of the form that a broadcast demands."""
 
 WEIGHTING = fields(
     name=TEXT, weights=ref("vector"), optimality=ref("integer"), heterogeneity=ref("integer")
@@ -103,54 +147,10 @@ COMMON: dict[str, Json] = {
 """Forms that several families use."""
 
 
-def schema_of(family: Family) -> Json:
-    """The schema of a family's file; it names only the common forms that it uses.
-
-    Implements: VE-1.
-    """
-    cases = [
-        _case(name, each.input, each.expected) for name, each in sorted(family.operations.items())
-    ]
-    body = fields(
-        format={"const": FORMAT},
-        family={"const": family.name},
-        about=TEXT,
-        numbers=many(TEXT),
-        harness=many(TEXT),
-        operations=fields(**dict.fromkeys(family.operations, TEXT)),
-        cases=many(either(*cases)),
-    )
-    return {"$schema": DIALECT} | body | {"$defs": _used(body)}
-
-
-def _case(operation: str, given: Json, expected: Json) -> Json:
-    form = fields(
-        id={"type": "string", "pattern": f"^[a-z0-9-]+/{operation}/[a-z0-9.-]+$"},
-        operation={"const": operation},
-        source=many(ref("source")) | {"minItems": 1},
-        comment={"type": "string", "minLength": 1},
-        input=given,
-    )
-    form["properties"] |= {"expected": expected, "refused": ref("clause")}
-    return form | {"oneOf": [{"required": ["expected"]}, {"required": ["refused"]}]}
-
-
-def _used(body: Json) -> dict[str, Json]:
-    found: dict[str, Json] = {}
-    left = [body]
-    while left:
-        for name in _references(left.pop()):
-            if name not in found:
-                found[name] = COMMON[name]
-                left.append(COMMON[name])
-    return {name: found[name] for name in COMMON if name in found}
-
-
-def _references(value: Json) -> list[str]:
-    if isinstance(value, list):
-        return [name for item in value for name in _references(item)]
-    if not isinstance(value, dict):
-        return []
-    if "$ref" in value:
-        return [value["$ref"].rpartition("/")[2]]
-    return [name for item in value.values() for name in _references(item)]
+def candidate(value: object) -> Json:
+    """Such a value: an integer, a tuple of integers, or something else in words."""
+    if type(value) is int:
+        return {"kind": "integer", "value": whole(value)}
+    if type(value) is tuple and all(type(entry) is int for entry in value):
+        return {"kind": "integers", "entries": wholes(value)}
+    return {"kind": "other", "text": f"{type(value).__name__} {value!r}"}

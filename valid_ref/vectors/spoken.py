@@ -19,9 +19,17 @@ from valid_ref.protocols.global_validate import SomeEstimate
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.parameters import ValidParameters
-from valid_ref.vectors.document import Json
-from valid_ref.vectors.numbers import rows, whole
-from valid_ref.vectors.schema import AGENT, SMALL, TEXT, fields, many, ref
+from valid_ref.vectors.schema import (
+    AGENT,
+    SMALL,
+    TEXT,
+    Json,
+    fields,
+    many,
+    ref,
+    rows,
+    whole,
+)
 from valid_ref.wire import Codec, LearningRow, decimal, pair_in_place
 
 WORDS = many(

@@ -19,7 +19,9 @@ from typer.testing import CliRunner
 from tests.valid_ref.vectors.reading import VECTORS
 from valid_ref.cli import app
 from valid_ref.trace import TraceError, specification_version
-from valid_ref.vectors import VectorError, bundle, bundle_differences, generate, graphs, read_bundle
+from valid_ref.vectors import graphs
+from valid_ref.vectors.document import VectorError
+from valid_ref.vectors.publish import bundle, bundle_differences, generate, read_bundle
 
 TEXTS = {"b.json": "{}\n", "a.json": '{"é": 1}\n', "ids.txt": ""}
 SMALL = bundle(TEXTS, "1.2.3")
@@ -31,9 +33,18 @@ def by_hand(files: dict[str, bytes], directory: str) -> bytes:
     for name, content in sorted(files.items()):
         path = f"{directory}/{name}".encode()
         common = struct.pack(
-            "<HHHHHIIIHH", 20, 0, 0, 0, 33, zlib.crc32(content), len(content), len(content),
-            len(path), 0,
-        )  # fmt: skip
+            "<HHHHHIIIHH",
+            20,
+            0,
+            0,
+            0,
+            33,
+            zlib.crc32(content),
+            len(content),
+            len(content),
+            len(path),
+            0,
+        )
         place = struct.pack("<HHHII", 0, 0, 0, 0o100644 << 16, len(local))
         local += b"PK\3\4" + common + path + content
         central += b"PK\1\2" + struct.pack("<BB", 20, 3) + common + place + path

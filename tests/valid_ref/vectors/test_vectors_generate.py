@@ -11,8 +11,10 @@ from typer.testing import CliRunner
 
 from tests.valid_ref.vectors.reading import VECTORS
 from valid_ref.cli import app
-from valid_ref.vectors import VectorError, differences, families, generate, graphs, hashes, write
-from valid_ref.vectors.document import Case, Family, Json, make, text_of
+from valid_ref.vectors import graphs, hashes
+from valid_ref.vectors.document import Family, VectorCase, VectorError, make, text_of
+from valid_ref.vectors.publish import differences, families, generate, write
+from valid_ref.vectors.schema import Json
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +44,12 @@ def test_every_kind_of_difference_is_seen(few: tuple[Family, ...], tmp_path: Pat
     assert write(tmp_path, few) == ("graph.json", "hash.json")
     assert differences(tmp_path, few) == ("more.json",)
     assert differences(tmp_path / "nowhere", few) == (
-        "graph.json", "graph.schema.json", "hash.json", "hash.schema.json", "ids.txt",
-    )  # fmt: skip
+        "graph.json",
+        "graph.schema.json",
+        "hash.json",
+        "hash.schema.json",
+        "ids.txt",
+    )
     with pytest.raises(VectorError, match="cannot write"):
         write(path, few)
 
@@ -129,9 +135,9 @@ def test_the_text_of_a_document_is_that_document(document: Json) -> None:
 def test_a_meaning_is_input_and_result_but_not_what_is_said_about_them(
     one: Json, other: Json
 ) -> None:
-    case = Case("a/b/c", ("VE-1",), "said", one, expected=other)
-    assert case.digest() == Case("x/b/z", (), "otherwise", one, expected=other).digest()
-    changed = Case("a/b/c", ("VE-1",), "said", [one], expected=other)
+    case = VectorCase("a/b/c", ("VE-1",), "said", one, expected=other)
+    assert case.digest() == VectorCase("x/b/z", (), "otherwise", one, expected=other).digest()
+    changed = VectorCase("a/b/c", ("VE-1",), "said", [one], expected=other)
     assert case.digest() != changed.digest()
-    assert case.digest() != Case("a/b/c", (), "", one, expected=[other]).digest()
-    assert case.digest() != Case("a/b/c", (), "", one, refused="VE-1").digest()
+    assert case.digest() != VectorCase("a/b/c", (), "", one, expected=[other]).digest()
+    assert case.digest() != VectorCase("a/b/c", (), "", one, refused="VE-1").digest()

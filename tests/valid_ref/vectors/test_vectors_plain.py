@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.valid_ref.vectors.reading import VECTORS, Json, files, load
+from tests.valid_ref.vectors.reading import VECTORS, Json, files, load, printed
 
 PLAIN = Path(__file__).resolve().parent / "plain"
 
@@ -20,11 +20,6 @@ def replay(directory: Path) -> Json:
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     return json.loads(result.stdout)
-
-
-def printed(case: Json) -> bool:
-    given = case["input"]
-    return bool(given.get("without") or given.get("parameters", {}).get("without"))
 
 
 @pytest.mark.checks("VE-9")

@@ -23,9 +23,14 @@ from valid_ref.protocols.measures import Remembered
 from valid_ref.protocols.valid import Private, Valid, ValidState
 from valid_ref.scenario.build import Prepared
 from valid_ref.scenario.scenario import Scenario
-from valid_ref.testing.arena.network import Fault, Mixed, Remote, Together, in_turn
-from valid_ref.testing.conform.errors import ConformError
-from valid_ref.testing.conform.peer import Peer
+from valid_ref.testing.arena.network import (
+    AgentFailure,
+    AskTogether,
+    MixedNetwork,
+    RemoteAgent,
+    in_turn,
+)
+from valid_ref.testing.conform.peer import ConformError, Peer
 
 Watch = Callable[[int], None]
 """Told each finished round."""
@@ -34,7 +39,7 @@ NOT_KEPT = "-o RUN.zip keeps the recording"
 
 
 @attrs.frozen(eq=False)
-class Played:
+class ArenaRun:
     """What was said in an arena and how everybody ended.
 
     `names` are what the agents that were asked call themselves; `flood_held` those of them that
@@ -47,11 +52,11 @@ class Played:
     outputs: Mapping[int, IntVector | None]
     names: Mapping[int, str]
     flood_held: tuple[int, ...]
-    faults: tuple[Fault, ...]
+    faults: tuple[AgentFailure, ...]
 
 
 @attrs.frozen(eq=False)
-class Judgement:
+class ArenaJudgement:
     """What the oracle says of the recording, and whether the reference alone gives the same.
 
     `reference` is None where it was not compared; `gap` is the first difference.
@@ -59,7 +64,7 @@ class Judgement:
     Implements: CF-24.
     """
 
-    played: Played
+    played: ArenaRun
     verdict: Verdict
     sha256: str
     reference: str | None = None
@@ -98,9 +103,9 @@ class Judgement:
 def play(
     prepared: Prepared,
     peers: Mapping[int, Peer],
-    together: Together = in_turn,
+    together: AskTogether = in_turn,
     watch: Watch | None = None,
-) -> Played:
+) -> ArenaRun:
     """Run a scenario in which the agents that have a peer are asked.
 
     Implements: CF-20, CF-21.
@@ -111,26 +116,31 @@ def play(
         raise ConformError(
             f"agents of an arena follow the repaired reading; turned off: {off}", clause="CF-20"
         )
-    agents = Mixed(Valid(parameters, Remembered(parameters)), prepared.private, peers, together)
+    agents = MixedNetwork(
+        Valid(parameters, Remembered(parameters)), prepared.private, peers, together
+    )
     result = run_agents(
-        parameters.graph, agents,
-        byzantine=prepared.byzantine, adversary=prepared.adversary, watch=watch,
-    )  # fmt: skip
+        parameters.graph,
+        agents,
+        byzantine=prepared.byzantine,
+        adversary=prepared.adversary,
+        watch=watch,
+    )
     states = agents.end(result.states)
     endings = {agent: agents.ending(state) for agent, state in states.items()}
-    remote = [state for state in states.values() if isinstance(state, Remote)]
-    return Played(
+    remote = [state for state in states.values() if isinstance(state, RemoteAgent)]
+    return ArenaRun(
         prepared,
         result.rounds,
-        tuple(ending for ending, _model in endings.values()),
-        {agent: model for agent, (_ending, model) in endings.items()},
-        {one.agent: one.talk.name for one in remote},
-        tuple(one.agent for one in remote if one.talk.floods_all),
-        tuple(one.fault for one in remote if one.fault is not None),
+        endings=tuple(ending for ending, _model in endings.values()),
+        outputs={agent: model for agent, (_ending, model) in endings.items()},
+        names={one.agent: one.talk.name for one in remote},
+        flood_held=tuple(one.agent for one in remote if one.talk.floods_all),
+        faults=tuple(one.fault for one in remote if one.fault is not None),
     )
 
 
-def record(played: Played, scenario: Scenario, path: Path) -> None:
+def record(played: ArenaRun, scenario: Scenario, path: Path) -> None:
     """Write the recording, as `valid-ref record` would.
 
     Implements: CF-23.
@@ -151,13 +161,13 @@ def record(played: Played, scenario: Scenario, path: Path) -> None:
 
 
 def judged(
-    played: Played,
+    played: ArenaRun,
     scenario: Scenario,
     output: Path | None,
     *,
     compare: bool = True,
     watch: Watch | None = None,
-) -> Judgement:
+) -> ArenaJudgement:
     """Record, have it judged, and compare with what the reference alone gives.
 
     Implements: CF-23, CF-24.
@@ -167,7 +177,7 @@ def judged(
         verdict = check(open_recording(path), watch=watch)
         if output is None:
             verdict = _not_kept(verdict)
-        found = Judgement(played, verdict, digest(path, scratch))
+        found = ArenaJudgement(played, verdict, digest(path, scratch))
         if not compare:
             return found
         other = scratch / "reference.zip"
@@ -233,9 +243,12 @@ def reference(prepared: Prepared, flood_held: frozenset[int]) -> Execution:
     parameters = prepared.parameters
     machine = _Flooding(Valid(parameters, Remembered(parameters)), flood_held)
     result = run_machine(
-        parameters.graph, machine, prepared.private,
-        byzantine=prepared.byzantine, adversary=prepared.adversary,
-    )  # fmt: skip
+        parameters.graph,
+        machine,
+        prepared.private,
+        byzantine=prepared.byzantine,
+        adversary=prepared.adversary,
+    )
     return Execution(parameters, prepared.byzantine, result.rounds, result.states)
 
 

@@ -1,9 +1,12 @@
-"""The agents of an arena: machines of the reference, and others that are asked.
+"""The network of an arena: agents of the reference, and processes that are asked."""
 
-Nothing here starts a process: whom to ask, and how several are asked together, comes in.
-"""
-
-from collections.abc import Callable, Mapping
+import re
+import shlex
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -15,18 +18,85 @@ from valid_ref.machine import Message
 from valid_ref.oracle.log import AgentLine
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.valid import Private, Valid, ValidState
-from valid_ref.testing.conform import replies
-from valid_ref.testing.conform.errors import AgentFault, OtherProtocolError, wrong_form
-from valid_ref.testing.conform.peer import Peer
-from valid_ref.testing.conform.replies import Conversation
+from valid_ref.testing.conform.drive import Conversation, say_hello
+from valid_ref.testing.conform.faults import AGENT
+from valid_ref.testing.conform.peer import (
+    AgentFault,
+    ConformError,
+    OtherProtocolError,
+    Peer,
+    wrong_form,
+)
+from valid_ref.testing.conform.process import ProcessPeer
 from valid_ref.wire import AlarmLine, alarm_line
+
+REFERENCE, EXAMPLE = "reference", "example"
+"""Commands that name what comes with this: the machine in this process, the example agent."""
+
+_RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
+
+
+def assigned(
+    pairs: Iterable[tuple[str, str]], agents: int, byzantine: frozenset[int]
+) -> dict[int, tuple[str, ...]]:
+    """The words of the command of every agent that is a process.
+
+    Implements: CF-20.
+    """
+    found: dict[int, tuple[str, ...]] = {}
+    seen: set[int] = set()
+    for names, command in pairs:
+        words = _words(command)
+        for agent in _agents(names, agents):
+            if agent in seen:
+                raise ConformError(f"agent {agent} is named twice", clause="CF-20")
+            if agent in byzantine:
+                raise ConformError(
+                    f"agent {agent} is Byzantine: its words come from the attack", clause="CF-20"
+                )
+            seen.add(agent)
+            if words is not None:
+                found[agent] = words
+    return found
+
+
+def _agents(names: str, agents: int) -> list[int]:
+    """The agents of ranges and single numbers between commas; all must exist."""
+    found: list[int] = []
+    for part in names.split(","):
+        match = _RANGE.fullmatch(part.strip())
+        if match is None:
+            raise ConformError(f"{names[:60]!r} does not name agents; 0-4,7 would", clause="CF-20")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if not first <= last < agents:
+            raise ConformError(
+                f"{part.strip()} is not a range of the agents 0..{agents - 1}", clause="CF-20"
+            )
+        found += range(first, last + 1)
+    return found
+
+
+def _words(command: str) -> tuple[str, ...] | None:
+    """The words of a command; None for the machine of the reference."""
+    if command == REFERENCE:
+        return None
+    if command == EXAMPLE:
+        return sys.executable, str(AGENT)
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise ConformError(f"{command[:60]!r} is no command: {error}", clause="CF-20") from None
+    if not words:
+        raise ConformError("an agent has an empty command", clause="CF-20")
+    return tuple(words)
+
 
 AnswerT = TypeVar("AnswerT")
 
 START, END = "the start", "the end"
 
 
-class Together(Protocol):
+class AskTogether(Protocol):
     """Gets the answers of several agents, in whatever order or at the same time."""
 
     def __call__(self, questions: Mapping[int, Callable[[], AnswerT]]) -> dict[int, AnswerT]:
@@ -39,7 +109,7 @@ def in_turn(questions: Mapping[int, Callable[[], AnswerT]]) -> dict[int, AnswerT
 
 
 @attrs.frozen
-class Fault:
+class AgentFailure:
     """Where an agent that is asked stopped to be one: the request, the place, the clause.
 
     Implements: CF-22.
@@ -68,7 +138,7 @@ class Fault:
 
 
 @attrs.frozen
-class Remote:
+class RemoteAgent:
     """An agent that is asked, as far as it has answered.
 
     `silent` says that it has said nothing in a learning round, after which it is given no more
@@ -81,14 +151,14 @@ class Remote:
     alarms: tuple[AlarmLine, ...] = ()
     valid: bool = False
     model: IntVector | None = None
-    fault: Fault | None = None
+    fault: AgentFailure | None = None
 
 
-State = ValidState | Remote
+State = ValidState | RemoteAgent
 
 
 @attrs.frozen(eq=False)
-class Mixed:
+class MixedNetwork:
     """All agents of a network: those with a peer are asked, the others run the reference.
 
     A fault of an agent is kept in its state, and it is silent from then on.
@@ -99,7 +169,7 @@ class Mixed:
     machine: Valid
     private: Mapping[int, Private]
     peers: Mapping[int, Peer]
-    together: Together = in_turn
+    together: AskTogether = in_turn
 
     @property
     def rounds(self) -> int:
@@ -158,19 +228,19 @@ class Mixed:
 
     def ending(self, state: State) -> tuple[AgentLine, IntVector | None]:
         """How an agent ended, and its model."""
-        if isinstance(state, Remote):
+        if isinstance(state, RemoteAgent):
             return AgentLine(state.valid, state.alarms), state.model
         alarms = tuple(alarm_line(raised) for raised in state.memory.alarms)
         return AgentLine(not state.memory.invalid, alarms), self.machine.output(state)
 
-    def _begin(self, agent: int) -> Remote:
-        remote = Remote(agent, Conversation(self.peers[agent]))
+    def _begin(self, agent: int) -> RemoteAgent:
+        remote = RemoteAgent(agent, Conversation(self.peers[agent]))
         parameters, key = self.machine.parameters, self.private[agent].key
         request = "hello"
         try:
-            remote = attrs.evolve(remote, talk=replies.greeted(self.peers[agent]))
+            remote = attrs.evolve(remote, talk=say_hello(self.peers[agent]))
             request = "start"
-            replies.start(remote.talk, parameters, agent, key)
+            remote.talk.start(parameters, agent, key)
         except AgentFault as fault:
             return _failed(remote, request, (START, 0), fault)
         except OtherProtocolError as error:
@@ -179,7 +249,7 @@ class Mixed:
             ) from None
         return remote
 
-    def _speak(self, remote: Remote, number: int) -> tuple[Remote, Message]:
+    def _speak(self, remote: RemoteAgent, number: int) -> tuple[RemoteAgent, Message]:
         """Y and the point, the gradient there, the message.
 
         Implements: CF-21.
@@ -196,7 +266,7 @@ class Mixed:
                 with np.errstate(all="ignore"):
                     found = self.private[remote.agent].gradient(within, point)
                 gradient, request = found.tolist(), "send"
-            message, _lattice = replies.send(remote.talk, number, gradient, dimension)
+            message, _lattice = remote.talk.send(number, gradient, dimension)
         except AgentFault as fault:
             return _failed(remote, request, place, fault), None
         silent = remote.silent or (phase == LEARNING and message is None)
@@ -204,22 +274,22 @@ class Mixed:
 
     def _point(self, talk: Conversation, number: int, dimension: int) -> Any:
         """Where the agent wants its gradient."""
-        Y, point = replies.mix(talk, number)
+        Y, point = talk.mix(number)
         if (len(Y), len(point)) != (dimension, dimension):
             sizes = f"{len(Y)} and {len(point)}"
             raise wrong_form("CF-5", "Y and point", f"{dimension} entries each", sizes)
         return np.array(point, dtype=np.float64)
 
-    def _hear(self, remote: Remote, number: int, inbox: Mapping[int, Message]) -> Remote:
+    def _hear(self, remote: RemoteAgent, number: int, inbox: Mapping[int, Message]) -> RemoteAgent:
         if remote.fault is not None:
             return remote
         try:
-            alarms = replies.receive(remote.talk, number, inbox)
+            alarms = remote.talk.receive(number, inbox)
         except AgentFault as fault:
             return _failed(remote, "receive", self.place(number), fault)
         return attrs.evolve(remote, alarms=remote.alarms + alarms)
 
-    def _finish(self, remote: Remote) -> Remote:
+    def _finish(self, remote: RemoteAgent) -> RemoteAgent:
         """The end; what does not fit to the replies before is a fault.
 
         Implements: CF-10, CF-22.
@@ -227,7 +297,7 @@ class Mixed:
         if remote.fault is not None:
             return remote
         try:
-            valid, model, alarms = replies.end(remote.talk)
+            valid, model, alarms = remote.talk.end()
             if valid == (model is None):
                 raise wrong_form("CF-10", "model", "one of a valid agent only", model)
             if alarms != remote.alarms:
@@ -245,19 +315,69 @@ class Mixed:
         return np.array(model, dtype=np.int64)
 
 
-def _remote(states: Mapping[int, State]) -> dict[int, Remote]:
-    return {agent: state for agent, state in states.items() if isinstance(state, Remote)}
+def _remote(states: Mapping[int, State]) -> dict[int, RemoteAgent]:
+    return {agent: state for agent, state in states.items() if isinstance(state, RemoteAgent)}
 
 
-def _failed(remote: Remote, request: str, place: tuple[str, int], fault: AgentFault) -> Remote:
+def _failed(
+    remote: RemoteAgent, request: str, place: tuple[str, int], fault: AgentFault
+) -> RemoteAgent:
     """The agent at fault; its peer is closed.
 
     Implements: CF-22.
     """
     last_words = remote.talk.peer.last_words()
     remote.talk.peer.close()
-    told = Fault(
-        remote.agent, request, *place, fault.kind.value, fault.clause, fault.what,
-        fault.expected, fault.found, last_words,
-    )  # fmt: skip
-    return attrs.evolve(remote, fault=told)
+    failure = AgentFailure(
+        agent=remote.agent,
+        request=request,
+        phase=place[0],
+        round=place[1],
+        kind=fault.kind.value,
+        clause=fault.clause,
+        what=fault.what,
+        expected=fault.expected,
+        found=fault.found,
+        last_words=last_words,
+    )
+    return attrs.evolve(remote, fault=failure)
+
+
+PAUSE = 0.02
+"""Seconds between two looks at threads that are to end."""
+
+
+@contextmanager
+def processes(
+    commands: Mapping[int, Sequence[str]], timeout: float
+) -> Iterator[tuple[dict[int, ProcessPeer], AskTogether]]:
+    """One process for every agent, and how they are asked; all are ended in every case.
+
+    Every process has a thread that writes its request and waits for its answer, so that all
+    work at the same time, however many processors there are.
+
+    Implements: CF-21, CF-22.
+    """
+    peers = {agent: ProcessPeer(command, timeout) for agent, command in commands.items()}
+    pool = ThreadPoolExecutor(max(1, len(peers)), thread_name_prefix="arena")
+    pending: set[Future[Any]] = set()
+
+    def together(questions: Mapping[int, Callable[[], AnswerT]]) -> dict[int, AnswerT]:
+        futures = {agent: pool.submit(question) for agent, question in questions.items()}
+        pending.update(futures.values())
+        wait(futures.values(), return_when=FIRST_EXCEPTION)
+        answers = {agent: future.result() for agent, future in futures.items()}
+        pending.clear()
+        return answers
+
+    try:
+        yield peers, together
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        while not all(future.done() for future in pending):
+            for peer in peers.values():
+                peer.kill()
+            time.sleep(PAUSE)
+        pool.shutdown()
+        with ThreadPoolExecutor(max(1, len(peers))) as closing:
+            list(closing.map(ProcessPeer.close, peers.values()))

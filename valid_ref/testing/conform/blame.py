@@ -19,8 +19,8 @@ from valid_ref.protocols.learn import LearningMessage, LearnState
 from valid_ref.protocols.local_validate import Transcript
 from valid_ref.protocols.parameters import CheckedKeys, ValidParameters
 from valid_ref.protocols.valid import ESTIMATES, HASHES, KEYS
-from valid_ref.testing.conform.errors import AgentFault, Kind
-from valid_ref.testing.conform.script import Script, Turn
+from valid_ref.testing.conform.case import ExpectedRun, Turn
+from valid_ref.testing.conform.peer import AgentFault, Kind
 from valid_ref.wire import AlarmLine, Codec, about_text
 
 OWN_FORMS = {KEYS: "LV-4", HASHES: "LV-6", ESTIMATES: "GV-3"}
@@ -54,24 +54,30 @@ def form_clause(phase: str, fault: AgentFault, agent: int | None) -> str:
     return INTEGERS.get(phase, fault.clause) if fault.source == agent else "VB-5"
 
 
-def mixing_clause(script: Script, turn: Turn) -> str:
+def mixing_clause(run: ExpectedRun, turn: Turn) -> str:
     """AR-4; LM-4 where zero vectors had to stand for what a neighbour said."""
     inner = turn.state.inner
     heard = inner.heard if isinstance(inner, LearnState) else None
-    neighbours = script.parameters.graph.neighbours(script.agent)
+    neighbours = run.parameters.graph.neighbours(run.agent)
     usable = heard is None or all(u in heard.received for u in neighbours)
     return "AR-4" if usable else "LM-4"
 
 
 def message_clause(
-    script: Script, turn: Turn, usual: str, expected: Message, found: Message, said: list[object]
+    run: ExpectedRun,
+    turn: Turn,
+    *,
+    usual: str,
+    expected: Message,
+    found: Message,
+    said: list[object],
 ) -> str:
     """The clause of a wrong message; `usual` is what the oracle says, `said` what came before.
 
     Implements: CF-11.
     """
     if found is None and expected is not None:
-        return _silence(script, turn, usual)
+        return _silence(run, turn, usual)
     if turn.phase == AGREEMENT:
         if not isinstance(found, bool):
             return "VA-1"
@@ -80,7 +86,7 @@ def message_clause(
         return usual if isinstance(found, LearningMessage) or expected is None else _form(found)
     if not isinstance(found, Mapping) or not isinstance(expected, Mapping):
         return "VA-1"
-    return _broadcast(script, turn, expected, found)
+    return _broadcast(run, turn, expected, found)
 
 
 def _form(found: Message) -> str:
@@ -88,54 +94,51 @@ def _form(found: Message) -> str:
     return "VA-1" if isinstance(found, bool | Mapping) else "LM-2"
 
 
-def _silence(script: Script, turn: Turn, usual: str) -> str:
+def _silence(run: ExpectedRun, turn: Turn, usual: str) -> str:
     """Nothing is said where something must be."""
-    if turn.phase == AGREEMENT and turn.round == script.parameters.graph.agents - 1:
+    if turn.phase == AGREEMENT and turn.round == run.parameters.graph.agents - 1:
         return "SA-1"
     alarmed = turn.state.memory.alarms or turn.state.inner.alarms
     return "MO-8" if alarmed else usual
 
 
 def _broadcast(  # noqa: PLR0911 - one return for each clause
-    script: Script,
-    turn: Turn,
-    expected: Mapping[Tag, object],
-    found: Mapping[Tag, object],
+    run: ExpectedRun, turn: Turn, expected: Mapping[Tag, object], found: Mapping[Tag, object]
 ) -> str:
-    machine = Codec(script.parameters).broadcasts[turn.phase]
+    machine = Codec(run.parameters).broadcasts[turn.phase]
     if any(tag not in machine.order for tag in found):
         return "VA-1"
     if set(found) != set(expected):
-        return _tags(script, turn, machine.rounds, set(expected) - set(found), found)
+        return _tags(run, turn, machine.rounds, set(expected) - set(found), found)
     wrong = [tag for tag in expected if found[tag] != expected[tag]]
     first = wrong[0]
-    if first[0] != script.agent:
+    if first[0] != run.agent:
         return "VB-5"
     wanted, seen = expected[first], found[first]
     if not isinstance(wanted, tuple) or not isinstance(seen, tuple):
         return OWN_FORMS[turn.phase]
-    if _of_refused(script, turn, wrong):
+    if _of_refused(run, turn, wrong):
         return "LM-4"
     if turn.phase == ESTIMATES:
         transcript = turn.state.memory.fixed_transcripts.received[int(first[1])]
-        return _estimate(script.parameters, transcript, seen)
+        return _estimate(run.parameters, transcript, seen)
     return _report(turn, wanted, seen) if machine.well_formed(first, seen) else "LV-6"
 
 
-def _of_refused(script: Script, turn: Turn, wrong: list[Tag]) -> bool:
+def _of_refused(run: ExpectedRun, turn: Turn, wrong: list[Tag]) -> bool:
     """Whether only what rests on refused learning messages is wrong: zeros had to stand there."""
     memory = turn.state.memory
     refused = {r.sender for r in memory.alarms if r.phase == LEARNING and r.alarm in REFUSALS}
-    others = set(script.parameters.graph.neighbours(script.agent)) - refused
+    others = set(run.parameters.graph.neighbours(run.agent)) - refused
     about = {tag[1] for tag in wrong}
     return bool(others) and about <= refused
 
 
 def _tags(
-    script: Script, turn: Turn, rounds: int, lost: set[Tag], found: Mapping[Tag, object]
+    run: ExpectedRun, turn: Turn, rounds: int, lost: set[Tag], found: Mapping[Tag, object]
 ) -> str:
     """The clause of a message with other tags than it must have."""
-    if lost and all(_null_came(script, turn, about_text(tag)) for tag in lost):
+    if lost and all(_null_came(run, turn, about_text(tag)) for tag in lost):
         return "VB-5"
     if turn.round == rounds:
         return "VB-7"
@@ -143,9 +146,9 @@ def _tags(
     return "VB-2" if early else "VB-4"  # compares a round early, after flooding as it must
 
 
-def _null_came(script: Script, turn: Turn, about: str | None) -> bool:
+def _null_came(run: ExpectedRun, turn: Turn, about: str | None) -> bool:
     """Whether somebody has sent null for this tag in this broadcast, up to this round."""
-    turns = [t for t in script.turns if t.phase == turn.phase and t.round <= turn.round]
+    turns = [t for t in run.turns if t.phase == turn.phase and t.round <= turn.round]
     messages = [m for t in turns for m in t.inbox.values() if isinstance(m, Mapping)]
     entries = (entry for message in messages for entry in message.items())
     return any(value is None and about_text(tag) == about for tag, value in entries)
@@ -202,7 +205,7 @@ def _towards_zero(gamma: IntVector, step: int) -> IntVector:
 
 
 def alarm_clause(
-    script: Script,
+    run: ExpectedRun,
     turn: Turn,
     usual: str,
     missing: tuple[AlarmLine, ...],
@@ -213,69 +216,66 @@ def alarm_clause(
     Implements: CF-11.
     """
     decisive = (missing or others)[0]
-    if missing:
-        clause = _missing(script, turn, missing, others)
-    else:
-        clause = _superfluous(script, turn, others)
+    clause = _missing(run, turn, missing, others) if missing else _superfluous(run, turn, others)
     if clause is not None:
         return clause
-    if decisive.reason == Alarm.MALFORMED_VALUE.name and _shaped(script, turn, decisive):
+    if decisive.reason == Alarm.MALFORMED_VALUE.name and _shaped(run, turn, decisive):
         return OWN_FORMS[turn.phase]
     if decisive.reason in STATISTIC_ALARMS:
         found = (set(turn.alarms) - set(missing)) | set(others)
-        return _statistics(script, turn, found) or usual
+        return _statistics(run, turn, found) or usual
     return usual
 
 
 def _missing(
-    script: Script, turn: Turn, missing: tuple[AlarmLine, ...], others: tuple[AlarmLine, ...]
+    run: ExpectedRun, turn: Turn, missing: tuple[AlarmLine, ...], others: tuple[AlarmLine, ...]
 ) -> str | None:
     """What explains that an alarm was not raised."""
     first, found = missing[0], set(others) | (set(turn.alarms) - set(missing))
-    if first.reason == Alarm.NO_VALUE.name and _arrives(script, turn, first):
+    if first.reason == Alarm.NO_VALUE.name and _arrives(run, turn, first):
         return "VB-7"
     other_edges = {attrs.evolve(other, sender=first.sender) for other in others}
     if first.reason == Alarm.DIFFERENT_VALUE.name and first in other_edges:
         return "VB-5"
-    if _of_other_key(script, first) and _under_own_key(script, first) in found:
+    if _of_other_key(run, first) and _under_own_key(run, first) in found:
         return "LV-10"
     return None
 
 
-def _superfluous(script: Script, turn: Turn, others: tuple[AlarmLine, ...]) -> str | None:
+def _superfluous(run: ExpectedRun, turn: Turn, others: tuple[AlarmLine, ...]) -> str | None:
     """What explains that an alarm was raised."""
     first, memory = others[0], turn.state.memory
-    own_only = script.parameters.checked_keys is CheckedKeys.OWN
-    if own_only and all(_of_other_key(script, other) for other in others):
+    own_only = run.parameters.checked_keys is CheckedKeys.OWN
+    if own_only and all(_of_other_key(run, other) for other in others):
         return "LV-10"
-    if first.reason == Alarm.BROKEN_RELATION.name and not _can_be_tested(script, turn, first):
+    if first.reason == Alarm.BROKEN_RELATION.name and not _can_be_tested(run, turn, first):
         return "LV-11"
-    if first.reason == Alarm.NO_VALUE.name and _null_came(script, turn, first.about):
+    if first.reason == Alarm.NO_VALUE.name and _null_came(run, turn, first.about):
         return "VB-5"
-    if first.reason in NORM_ALARMS and _is_refused(script, first):
+    if first.reason in NORM_ALARMS and _is_refused(run, first):
         return "LM-4"
     silent = any(r.alarm is Alarm.OWN_UPDATE_OUT_OF_RANGE for r in memory.alarms)
     return "LM-4" if first.reason in SELF_ALARMS and silent else None
 
 
-def _can_be_tested(script: Script, turn: Turn, broken: AlarmLine) -> bool:
+def _can_be_tested(run: ExpectedRun, turn: Turn, broken: AlarmLine) -> bool:
     """Whether there is a report about the agent of a relation and about all its neighbours."""
-    graph, about = script.parameters.graph, str(broken.about).partition("/")[0]
+    graph, about = run.parameters.graph, str(broken.about).partition("/")[0]
     if not about.isdecimal() or int(about) >= graph.agents:
         return True
     reported = {tag[1] for tag in turn.state.inner.held}
     return {int(about), *graph.neighbours(int(about))} <= reported
 
 
-def _is_refused(script: Script, norm: AlarmLine) -> bool:
+def _is_refused(run: ExpectedRun, norm: AlarmLine) -> bool:
     """Whether the message that is said to be too long was refused when it came."""
-    earlier = [a for t in script.turns if t.phase == LEARNING for a in t.alarms]
+    earlier = [a for t in run.turns if t.phase == LEARNING for a in t.alarms]
     names = {alarm.name for alarm in REFUSALS}
     place = (norm.sender, norm.round)
     return any((a.sender, a.round) == place and a.reason in names for a in earlier)
 
 
-def _shaped(script: Script, turn: Turn, malformed: AlarmLine) -> bool:
+def _shaped(run: ExpectedRun, turn: Turn, malformed: AlarmLine) -> bool:
     """Whether a value is of the right shape, so that only its size is wrong."""
     if malformed.sender is None:
         return False
@@ -284,19 +284,19 @@ def _shaped(script: Script, turn: Turn, malformed: AlarmLine) -> bool:
     value = next((v for tag, v in entries if about_text(tag) == malformed.about), None)
     if turn.phase == KEYS:
         return type(value) is int
-    parameters = script.parameters
+    parameters = run.parameters
     size = len(parameters.weightings) * (parameters.lattice.dimension + 1)
     wanted = 4 * parameters.graph.agents if turn.phase == HASHES else size
     return type(value) is tuple and len(value) == wanted and set(map(type, value)) == {int}
 
 
-def _statistics(script: Script, turn: Turn, found: set[AlarmLine]) -> str | None:
+def _statistics(run: ExpectedRun, turn: Turn, found: set[AlarmLine]) -> str | None:
     """What explains other answers of the tests of GlobalValidate.
 
     Every mistake that is thought of gives a set of alarms; one that gives those found explains
     them.
     """
-    parameters, inner = script.parameters, turn.state.inner
+    parameters, inner = run.parameters, turn.state.inner
     if not isinstance(inner, BroadcastState):
         return None
     reports = _reports(parameters, inner.held)
@@ -307,7 +307,7 @@ def _statistics(script: Script, turn: Turn, found: set[AlarmLine]) -> str | None
     if any(seen == _answers(parameters, lowest, *way) for way in INEXACT):
         return None
     for position in (0, -1):
-        others = [dict(one).get(script.agent, one[position][1]) for one in reports]
+        others = [dict(one).get(run.agent, one[position][1]) for one in reports]
         for chosen in (others, [one[position][1] for one in reports]):
             if seen == _answers(parameters, chosen, operator.gt):
                 return "GV-4"
@@ -353,10 +353,7 @@ WRAPPED: tuple[Exceeds, ...] = (
 
 
 def _answers(
-    parameters: ValidParameters,
-    chosen: list[tuple[int, ...]],
-    exceeds: Exceeds,
-    only: str = "",
+    parameters: ValidParameters, chosen: list[tuple[int, ...]], exceeds: Exceeds, only: str = ""
 ) -> set[tuple[str | None, str]]:
     """The alarms of GV-5 and GV-6 with another comparison, in both tests or in one only."""
     alarms: set[tuple[str | None, str]] = set()
@@ -381,9 +378,9 @@ def _reports(
     ]
 
 
-def _arrives(script: Script, turn: Turn, missing: AlarmLine) -> bool:
+def _arrives(run: ExpectedRun, turn: Turn, missing: AlarmLine) -> bool:
     """Whether a value for the tag comes in the compare round, where nobody may adopt it."""
-    machine = Codec(script.parameters).broadcasts[turn.phase]
+    machine = Codec(run.parameters).broadcasts[turn.phase]
     messages = [m for m in turn.inbox.values() if isinstance(m, Mapping)]
     return any(_holds(machine, message, missing.about) for message in messages)
 
@@ -395,13 +392,13 @@ def _holds(machine: ValidatedBroadcast, message: Mapping[Tag, object], about: st
     )
 
 
-def _of_other_key(script: Script, alarm: AlarmLine) -> bool:
+def _of_other_key(run: ExpectedRun, alarm: AlarmLine) -> bool:
     """Whether this is a check of hashes under somebody else's key."""
     named = alarm.reason in HASH_ALARMS and alarm.about is not None
-    return named and str(alarm.about).partition("/")[2] != str(script.agent)
+    return named and str(alarm.about).partition("/")[2] != str(run.agent)
 
 
-def _under_own_key(script: Script, alarm: AlarmLine) -> AlarmLine:
+def _under_own_key(run: ExpectedRun, alarm: AlarmLine) -> AlarmLine:
     """The same check of hashes under the key of the agent itself."""
     checked = str(alarm.about).partition("/")[0]
-    return attrs.evolve(alarm, about=f"{checked}/{script.agent}")
+    return attrs.evolve(alarm, about=f"{checked}/{run.agent}")

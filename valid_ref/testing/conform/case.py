@@ -1,21 +1,43 @@
-"""A case: a scenario and the agent in it that is replaced by the one under test."""
+"""A case, and what the reference does in it round by round.
+
+A case is a scenario and the agent in it that is replaced by the one under test.
+"""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import attrs
+import numpy as np
 
+from valid_ref.alarms import Alarm, Raised
 from valid_ref.document import read_json, schema, structure, unstructure
+from valid_ref.execution import execute
+from valid_ref.lattice import (
+    FloatVector,
+    GradientSource,
+    IntVector,
+    LatticeError,
+    evaluation_point,
+    mix,
+    to_lattice,
+)
+from valid_ref.machine import Message, Round
+from valid_ref.protocols.broadcast import BroadcastState
+from valid_ref.protocols.learn import LearnState
+from valid_ref.protocols.parameters import ValidParameters
+from valid_ref.protocols.valid import Private, Valid, ValidState
 from valid_ref.scenario import Scenario
-from valid_ref.scenario.build import build_graph
-from valid_ref.testing.conform.errors import ConformError
+from valid_ref.scenario.build import build_graph, prepare
+from valid_ref.testing.conform.peer import ConformError
+from valid_ref.wire import AlarmLine, alarm_line
 
 FORMAT = "valid-ref/conformance-case/1"
 
 
 @attrs.frozen
-class Case:
+class ConformCase:
     """Everything that determines one run of an agent under test, as one JSON document.
 
     `gradients` are the private gradients of the agent in rounds 1..T, entries as text ("0.5",
@@ -57,21 +79,21 @@ class Case:
                 raise ConformError(f"{entry!r} is not a number", clause="CF-15") from None
 
 
-def case_text(case: Case) -> str:
+def case_text(case: ConformCase) -> str:
     """The canonical text of a case."""
     return json.dumps(unstructure(case), indent=1) + "\n"
 
 
-def case_from_json(text: str) -> Case:
+def case_from_json(text: str) -> ConformCase:
     """Read a case; a wrong one is refused with the JSON path.
 
     Implements: CF-15.
     """
-    found: Case = structure(Case, read_json(text))
+    found: ConformCase = structure(ConformCase, read_json(text))
     return found
 
 
-def save_case(case: Case, path: Path) -> None:
+def save_case(case: ConformCase, path: Path) -> None:
     """Write a case to a file."""
     try:
         path.write_text(case_text(case), encoding="utf-8")
@@ -79,7 +101,7 @@ def save_case(case: Case, path: Path) -> None:
         raise ConformError(f"cannot write {path}: {error}", clause="CF-15") from None
 
 
-def load_case(path: Path) -> Case:
+def load_case(path: Path) -> ConformCase:
     """Read a case from a file."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -93,4 +115,181 @@ def case_schema() -> dict[str, Any]:
 
     Implements: CF-15.
     """
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | schema(Case)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | schema(ConformCase)
+
+
+@attrs.frozen
+class Update:
+    """The learning step of one round: Y, the point Y / 2^(f+k), the gradient there, and Ghat.
+
+    `lattice` is None where the gradient is not on the lattice or leaves the range.
+
+    Implements: CF-5.
+    """
+
+    Y: tuple[int, ...]
+    point: tuple[float, ...]
+    gradient: tuple[float, ...]
+    lattice: tuple[int, ...] | None
+
+
+@attrs.frozen(eq=False)
+class Turn:
+    """One round of the agent under test: what it must say, what it hears, what it must object to.
+
+    `update` is there in learning rounds until the agent falls silent. `state` is that of the
+    reference before the round. `alarms` are the new ones, in the order of MO-12.
+    """
+
+    number: int
+    phase: str
+    round: int
+    state: ValidState
+    update: Update | None
+    message: Message
+    inbox: Mapping[int, Message]
+    alarms: tuple[AlarmLine, ...]
+
+    @property
+    def everything_held(self) -> Message:
+        """In a broadcast all values held, which may be sent in every flood round (VB-11)."""
+        inner = self.state.inner
+        return inner.held if isinstance(inner, BroadcastState) else self.message
+
+
+@attrs.frozen(eq=False)
+class ExpectedRun:
+    """A whole case as the reference plays it.
+
+    Implements: CF-11.
+    """
+
+    case: ConformCase
+    parameters: ValidParameters
+    key: int
+    turns: tuple[Turn, ...]
+    valid: bool
+    model: tuple[int, ...] | None
+
+    @property
+    def agent(self) -> int:
+        """The agent under test."""
+        return self.case.agent
+
+
+def expected_run(case: ConformCase) -> ExpectedRun:
+    """Run the network of a case, all agents by the reference, and follow the one under test.
+
+    Implements: CF-11.
+    """
+    prepared = prepare(case.scenario)
+    parameters, agent = prepared.parameters, case.agent
+    private = dict(prepared.private)
+    asked: dict[int, tuple[FloatVector, FloatVector]] = {}
+    source = _noted(_source(case, parameters, private[agent].gradient), asked)
+    private[agent] = Private(source, private[agent].key)
+    execution = execute(
+        parameters, private, byzantine=prepared.byzantine, adversary=prepared.adversary
+    )
+    machine = Valid(parameters)
+    state = machine.start(agent, private[agent])
+    turns, carried = [], _alarms(state)
+    for number, spoken in enumerate(execution.rounds, start=1):
+        inbox = _inbox(parameters, spoken, agent)
+        after = machine.receive(state, number, inbox)
+        last = number == machine.rounds
+        new = (after.memory.alarms if last else _alarms(after))[len(_alarms(state)) :]
+        early = tuple(r for r in new if r.alarm is Alarm.OWN_UPDATE_OUT_OF_RANGE)
+        due = carried + tuple(raised for raised in new if raised not in early)
+        message = machine.send(state, number)
+        turns.append(
+            Turn(
+                number=number,
+                phase=spoken.phase,
+                round=spoken.number,
+                state=state,
+                update=_update(parameters, state, spoken.number, asked, spoke=message is not None),
+                message=message,
+                inbox=inbox,
+                alarms=tuple(alarm_line(raised) for raised in due),
+            )
+        )
+        state, carried = after, early
+    model = machine.output(state)
+    return ExpectedRun(
+        case,
+        parameters,
+        key=private[agent].key,
+        turns=tuple(turns),
+        valid=not state.memory.invalid,
+        model=None if model is None else tuple(model.tolist()),
+    )
+
+
+def _alarms(state: ValidState) -> tuple[Raised, ...]:
+    """All alarms so far, those of the phase under way included."""
+    inner: tuple[Raised, ...] = state.inner.alarms
+    return state.memory.alarms + inner
+
+
+def _source(case: ConformCase, parameters: ValidParameters, own: GradientSource) -> GradientSource:
+    """The gradients of the case, or those of the losses."""
+    if case.gradients is None:
+        return own
+    d = parameters.lattice.dimension
+    rows = [np.array([float(entry) for entry in row]) for row in case.gradients]
+    if any(row.shape != (d,) for row in rows):
+        raise ConformError(f"a gradient does not have {d} entries", clause="CF-15")
+    return lambda t, _point: rows[t - 1]
+
+
+def _noted(
+    source: GradientSource, asked: dict[int, tuple[FloatVector, FloatVector]]
+) -> GradientSource:
+    """The same source; where it was asked and what it said is kept."""
+
+    def noting(t: int, point: FloatVector) -> FloatVector:
+        gradient = source(t, point)
+        asked[t] = point, gradient
+        return gradient
+
+    return noting
+
+
+def _inbox(parameters: ValidParameters, spoken: Round, agent: int) -> dict[int, Message]:
+    senders = parameters.graph.neighbours(agent)
+    heard = {sender: spoken.on_edge(sender, agent) for sender in senders}
+    return {sender: message for sender, message in heard.items() if message is not None}
+
+
+def _update(
+    parameters: ValidParameters,
+    state: ValidState,
+    t: int,
+    asked: Mapping[int, tuple[FloatVector, FloatVector]],
+    *,
+    spoke: bool,
+) -> Update | None:
+    """The learning step of round t; None outside of learning and after the agent fell silent."""
+    inner, lattice = state.inner, parameters.lattice
+    if not isinstance(inner, LearnState) or t not in asked:
+        return None
+    Y = mix(lattice, t, *_models(parameters, inner))
+    point, gradient = evaluation_point(lattice, Y), asked[t][1]
+    exact: tuple[int, ...] | None = None
+    if spoke:
+        try:
+            exact = tuple(to_lattice(gradient, lattice.precision).tolist())
+        except LatticeError:  # pragma: no cover - then the agent is silent
+            exact = None
+    return Update(tuple(Y.tolist()), tuple(point.tolist()), tuple(gradient.tolist()), exact)
+
+
+def _models(parameters: ValidParameters, state: LearnState) -> tuple[IntVector, list[IntVector]]:
+    """x_v(t-1) and the x_uv(t-1) that the agent holds; zero where nothing usable came (LM-4)."""
+    neighbours = parameters.graph.neighbours(state.agent)
+    if state.heard is None:
+        return parameters.start_model, [parameters.start_model] * len(neighbours)
+    zero, received = np.zeros_like(parameters.start_model), state.heard.received
+    models = [received[u].model if u in received else zero for u in neighbours]
+    return state.heard.own.model, models

@@ -31,7 +31,7 @@ from valid_ref.protocols.parameters import CheckedKeys
 from valid_ref.protocols.valid import ESTIMATES, HASHES, KEYS
 from valid_ref.scenario import Scenario, parts, prepare
 from valid_ref.schedule import Precision
-from valid_ref.testing.conform.case import Case
+from valid_ref.testing.conform.case import ConformCase
 
 LOOSE = parts.ConfiguredThresholds(1e6, 1e12)
 TWO = (
@@ -47,17 +47,29 @@ PATH = parts.Family("path:3")
 TRIANGLE = parts.Family("complete:3")
 GRADIENTS = (("-0.125", "0.21875"), ("0.28125", "-0.34375"), ("-0.8125", "1.09375"))
 """In units of 1/16: -2, 3.5, 4.5, -5.5, -13, 17.5; ties for AR-3, and with A = 4 one for AR-5."""
+USUAL = ("0.5", "0.25")
+"""The gradient in the rounds that a case is not about."""
+ALARM = Set(Flag(value=True))
+EditRow = tuple[str, int | None, int | None, Action]
+"""(phase, round, receiver, action); None stands for all rounds or receivers."""
 
 
-def fixed_cases() -> tuple[Case, ...]:
+def fixed_cases() -> tuple[ConformCase, ...]:
     """All of them, in the order in which they are tried.
 
     Implements: CF-15.
     """
     return (
-        *_honest(), *_learning(), *_broadcasts(), *_hashes(), *_estimates(), *_agreement(),
-        *_orders(), *_limits(), *_networks(),
-    )  # fmt: skip
+        *_honest(),
+        *_learning(),
+        *_broadcasts(),
+        *_hashes(),
+        *_estimates(),
+        *_agreement(),
+        *_orders(),
+        *_limits(),
+        *_networks(),
+    )
 
 
 def _scenario(graph: parts.GraphPart = RING, **changes: Any) -> Scenario:
@@ -83,27 +95,37 @@ def _scenario(graph: parts.GraphPart = RING, **changes: Any) -> Scenario:
 
 def _edited(
     name: str,
-    sender: int,
-    *edits: tuple[str, int | None, int | None, Action],
+    *edits: EditRow,
+    sender: int = 1,
     agent: int = 0,
     graph: parts.GraphPart = RING,
     **changes: Any,
-) -> Case:
-    """A case with one Byzantine agent; an edit is (phase, round, receiver, action)."""
+) -> ConformCase:
+    """A case with one Byzantine agent, the sender of these edits."""
     made = [Edit(phase, number, sender, to, action) for phase, number, to, action in edits]
     return _several(name, *made, agent=agent, graph=graph, **changes)
 
 
 def _several(
     name: str, *edits: Edit, agent: int = 0, graph: parts.GraphPart = RING, **changes: Any
-) -> Case:
+) -> ConformCase:
     """A case with the Byzantine agents of these edits."""
     byzantine = tuple(sorted({edit.sender for edit in edits}))
     scenario = _scenario(graph, byzantine=byzantine, attack=Edits(edits), **changes)
-    return Case(name, agent, scenario)
+    return ConformCase(name, agent, scenario)
 
 
-def _honest() -> tuple[Case, ...]:
+def _forge(field: str, *numbers: int) -> Forge:
+    """Replace a vector by these numbers."""
+    return Forge(field, Integers(numbers))
+
+
+def _null(tag: str) -> Forge:
+    """Replace an entry of a broadcast by null."""
+    return Forge(tag, Nothing())
+
+
+def _honest() -> tuple[ConformCase, ...]:
     large = _scenario(
         TRIANGLE,
         schedule=parts.ConstantSteps(0.25, 1 / 3),
@@ -113,155 +135,193 @@ def _honest() -> tuple[Case, ...]:
         rounds=2,
     )
     calibrated = parts.Check("calibrated", parts.Polynomial(2), parts.CalibratedThresholds(1, 1.05))
-    short = _scenario(parts.Family("path:2"), rounds=1, prime=10007, keys=(0, 10006),
-                      schedule=parts.ExplicitSteps((3,), (4,)))  # fmt: skip
+    short = _scenario(
+        parts.Family("path:2"),
+        rounds=1,
+        prime=10007,
+        keys=(0, 10006),
+        schedule=parts.ExplicitSteps((3,), (4,)),
+    )
     return (
-        Case("honest, rounding ties, a key 0", 1, _scenario(), GRADIENTS),
-        Case("honest, numbers beyond 2^53", 0, large),
-        Case("honest, thresholds just above", 2, _scenario(checks=(calibrated,))),
-        Case("honest, two agents, one round, a small prime", 0, short),
-        Case("honest, weights of 2^60", 1, _scenario(checks=HEAVY)),
+        ConformCase("honest, rounding ties, a key 0", 1, _scenario(), GRADIENTS),
+        ConformCase("honest, numbers beyond 2^53", 0, large),
+        ConformCase("honest, thresholds just above", 2, _scenario(checks=(calibrated,))),
+        ConformCase("honest, two agents, one round, a small prime", 0, short),
+        ConformCase("honest, weights of 2^60", 1, _scenario(checks=HEAVY)),
     )
 
 
-def _learning() -> tuple[Case, ...]:
+def _learning() -> tuple[ConformCase, ...]:
     lattice = prepare(_scenario()).parameters.lattice
     largest, gradient = lattice.model_limit, lattice.gradient_limit
 
-    def forged(name: str, field: str, *numbers: int, **changes: Any) -> Case:
-        action = Forge(field, Integers(numbers))
-        return _edited(name, 1, (LEARNING, 2, 0, action), **changes)
+    def forged(name: str, field: str, *numbers: int, t: int = 2, **changes: Any) -> ConformCase:
+        return _edited(name, (LEARNING, t, 0, _forge(field, *numbers)), **changes)
 
-    fine: dict[str, Any] = {
-        "precision": Precision(28, 4),
-        "bounds": parts.ConfiguredBounds(10.0, 1e6),
-    }
+    def gradients(name: str, *rows: tuple[str, str]) -> ConformCase:
+        return ConformCase(name, 0, _scenario(), rows)
+
+    fine, far = Precision(28, 4), parts.ConfiguredBounds(10.0, 1e6)
     return (
-        _edited("a learning message is missing", 1, (LEARNING, 2, 0, Drop())),
-        _edited("a learning message is a text", 1, (LEARNING, 1, None, Set(Text("?")))),
-        _edited("a learning message is a flag", 1, (LEARNING, 1, 0, Set(Flag(value=True)))),
-        _edited("a learning message is empty", 1, (LEARNING, 3, 0, Forge("model", Integers(())))),
-        _edited("a model is a text", 1, (LEARNING, 3, 0, Forge("model", Text("?")))),
-        _edited("a length of 2^31 and not quite one more", 1,
-                (LEARNING, 3, None, Forge("scaled_gradient", Integers((9 << 31, 9 << 16)))),
-                bounds=parts.NoBounds()),
-        _edited("a gradient beyond 2^53", 1,
-                (LEARNING, 3, None, Forge("scaled_gradient", Integers((-(9 << 54) - 1, 0)))),
-                bounds=parts.NoBounds()),
+        _edited("a learning message is missing", (LEARNING, 2, 0, Drop())),
+        _edited("a learning message is a text", (LEARNING, 1, None, Set(Text("?")))),
+        _edited("a learning message is a flag", (LEARNING, 1, 0, ALARM)),
+        _edited("a learning message is empty", (LEARNING, 3, 0, _forge("model"))),
+        _edited("a model is a text", (LEARNING, 3, 0, Forge("model", Text("?")))),
+        _edited(
+            "a length of 2^31 and not quite one more",
+            (LEARNING, 3, None, _forge("scaled_gradient", 9 << 31, 9 << 16)),
+            bounds=parts.NoBounds(),
+        ),
+        _edited(
+            "a gradient beyond 2^53",
+            (LEARNING, 3, None, _forge("scaled_gradient", -(9 << 54) - 1, 0)),
+            bounds=parts.NoBounds(),
+        ),
         forged("an entry at X_max", "model", 0, largest),
         forged("an entry just below X_max", "model", 0, largest - 1),
         forged("an entry at -G_max", "scaled_gradient", -gradient, 0),
-        _edited("a gradient out of range in the last round", 1,
-                (LEARNING, 3, 0, Forge("scaled_gradient", Integers((gradient, 0))))),
-        _edited("a model out of range in the last round", 1,
-                (LEARNING, 3, 0, Forge("model", Integers((0, -largest))))),
+        forged("a gradient out of range in the last round", "scaled_gradient", gradient, 0, t=3),
+        forged("a model out of range in the last round", "model", 0, -largest, t=3),
         forged("an entry at -2^63", "model", -(2**63), 0),
         forged("an entry beyond 64 bits", "model", 2**63, 0),
-        Case("a gradient beyond the range", 0, _scenario(),
-             (("0.5", "0.25"), ("1e30", "0.0"), ("0.5", "0.25"))),
-        Case("an update just beyond the range", 0, _scenario(),
-             (("0.5", "0.25"), (str(float(largest)), "0.0"), ("0.5", "0.25"))),
-        Case("a gradient that is not a number", 0, _scenario(),
-             (("nan", "0.5"), ("0.5", "0.25"), ("0.5", "0.25"))),
-        Case("an infinite gradient in the last round", 0, _scenario(),
-             (("0.5", "0.25"), ("0.5", "0.25"), ("0.25", "-inf"))),
-        forged("a model one unit beyond B", "model", 10 * 2**28, 1, **fine),
+        gradients("a gradient beyond the range", USUAL, ("1e30", "0.0"), USUAL),
+        gradients("an update just beyond the range", USUAL, (str(float(largest)), "0.0"), USUAL),
+        gradients("a gradient that is not a number", ("nan", "0.5"), USUAL, USUAL),
+        gradients("an infinite gradient in the last round", USUAL, USUAL, ("0.25", "-inf")),
+        forged("a model one unit beyond B", "model", 10 * 2**28, 1, precision=fine, bounds=far),
         forged("a gradient beyond C", "scaled_gradient", 6 * 16 * 30, 0),
-    )  # fmt: skip
+    )
 
 
-def _broadcasts() -> tuple[Case, ...]:
+def _broadcasts() -> tuple[ConformCase, ...]:
     nothing = Set(Entries())
 
-    def key(name: str, number: int | None, value: Value, field: str = "1/key") -> Case:
-        return _edited(name, 1, (KEYS, number, 0, Forge(field, value)))
+    def key(name: str, number: int | None, value: Value, field: str = "1/key") -> ConformCase:
+        return _edited(name, (KEYS, number, 0, Forge(field, value)))
 
     return (
-        _edited("a key never comes", 2, (KEYS, None, None, nothing), graph=TRIANGLE),
-        _edited("a key comes in the compare round", 2, (KEYS, 1, None, nothing), graph=TRIANGLE),
-        _edited("a report comes in the compare round", 2, (HASHES, 1, None, nothing),
-                graph=TRIANGLE),
-        _edited("an estimate never comes", 2, (ESTIMATES, None, None, nothing), graph=TRIANGLE),
-        _edited("two keys of one agent", 2, (KEYS, 1, 0, Add((1,), "2/key")), graph=TRIANGLE),
-        _edited("two keys in one round", 1, (KEYS, 2, 0, Add((1,), "3/key"))),
-        _edited("two keys, one only in the compare round", 1, (KEYS, 4, 0, Add((1,), "3/key"))),
-        _edited("no broadcast message", 1, (HASHES, 2, 0, Drop())),
-        _edited("a broadcast message that is a text", 1, (ESTIMATES, 2, 0, Set(Text("?")))),
+        _edited("a key never comes", (KEYS, None, None, nothing), sender=2, graph=TRIANGLE),
+        _edited(
+            "a key comes in the compare round", (KEYS, 1, None, nothing), sender=2, graph=TRIANGLE
+        ),
+        _edited(
+            "a report comes in the compare round",
+            (HASHES, 1, None, nothing),
+            sender=2,
+            graph=TRIANGLE,
+        ),
+        _edited(
+            "an estimate never comes", (ESTIMATES, None, None, nothing), sender=2, graph=TRIANGLE
+        ),
+        _edited(
+            "two keys of one agent", (KEYS, 1, 0, Add((1,), "2/key")), sender=2, graph=TRIANGLE
+        ),
+        _edited("two keys in one round", (KEYS, 2, 0, Add((1,), "3/key"))),
+        _edited("two keys, one only in the compare round", (KEYS, 4, 0, Add((1,), "3/key"))),
+        _edited("no broadcast message", (HASHES, 2, 0, Drop())),
+        _edited("a broadcast message that is a text", (ESTIMATES, 2, 0, Set(Text("?")))),
         key("an unknown tag", 1, Integer(3), "99/0"),
         key("an unknown tag in every round", None, Integer(3), "4/key"),
         key("an unknown tag with null", 2, Nothing(), "99/0"),
-        _edited("two unknown tags in one message", 1, (KEYS, 1, 0, Forge("99/0", Integer(3))),
-                (KEYS, 1, 0, Forge("98/key", Integer(3)))),
-        _edited("a report about an agent that is no neighbour", 1,
-                (HASHES, 2, 0, Forge("0/3", Integers((1,) * 16)))),
+        _edited(
+            "two unknown tags in one message",
+            (KEYS, 1, 0, Forge("99/0", Integer(3))),
+            (KEYS, 1, 0, Forge("98/key", Integer(3))),
+        ),
+        _edited(
+            "a report about an agent that is no neighbour",
+            (HASHES, 2, 0, Forge("0/3", Integers((1,) * 16))),
+        ),
         key("null for a key that is held", 3, Nothing(), "3/key"),
         key("null for a key that is held, in the compare round", 4, Nothing(), "3/key"),
-        _edited("null for a report of the agent itself", 1,
-                (HASHES, 2, 0, Forge("0/1", Nothing()))),
+        _edited("null for a report of the agent itself", (HASHES, 2, 0, _null("0/1"))),
         key("a key that is true", 1, Flag(value=True)),
         key("a key that is p", 1, Integer(MERSENNE_61)),
         key("a key that is null", 1, Nothing()),
         key("a key of another that is negative", 2, Integer(-1), "3/key"),
-        _edited("a report that is too short", 1,
-                (HASHES, 1, 0, Forge("1/0", Integers((1,) * 15)))),
-        _edited("a report with an entry p", 1,
-                (HASHES, 1, 0, Forge("1/0", Integers((*[1] * 15, MERSENNE_61))))),
-        _edited("an estimate that is too large", 1,
-                (ESTIMATES, 1, 0, Forge("1/0", Integers((10**30, 0, 1, 0, 0, 0))))),
-        _edited("an estimate of negative length", 1,
-                (ESTIMATES, 1, 0, Forge("1/0", Integers((0, 0, -1, 0, 0, 0))))),
-    )  # fmt: skip
+        _edited("a report that is too short", (HASHES, 1, 0, Forge("1/0", Integers((1,) * 15)))),
+        _edited("a report with an entry p", (HASHES, 1, 0, _forge("1/0", *[1] * 15, MERSENNE_61))),
+        _edited(
+            "an estimate that is too large", (ESTIMATES, 1, 0, _forge("1/0", 10**30, 0, 1, 0, 0, 0))
+        ),
+        _edited(
+            "an estimate of negative length", (ESTIMATES, 1, 0, _forge("1/0", 0, 0, -1, 0, 0, 0))
+        ),
+    )
 
 
-def _hashes() -> tuple[Case, ...]:
+def _hashes() -> tuple[ConformCase, ...]:
     told_apart = (LEARNING, 2, 1, Add((1,), "model"))
     wrong_gamma = (LEARNING, 1, None, Add((1,), "scaled_gradient"))
     about_me = (HASHES, 1, None, Add((1,), "1/0"))
     own: dict[str, Any] = {"keys_checked": CheckedKeys.OWN}
     return (
-        _edited("another model to one neighbour", 3, told_apart),
-        _edited("another model to one neighbour, own key checked", 3, told_apart, **own),
-        _edited("a gradient that does not fit", 3, wrong_gamma),
-        _edited("a gradient that does not fit, own key checked", 3, wrong_gamma, **own),
-        _edited("a false report about the agent", 1, about_me),
-        _edited("a false report about the agent, own key checked", 1, about_me, **own),
-        _edited("a neighbour of which there is no report", 1,
-                (HASHES, None, None, Forge("1/2", Nothing())), graph=PATH),
-        _edited("an agent of which there is no report", 1,
-                (HASHES, None, None, Forge("1/0", Nothing())), graph=PATH),
-        _edited("a gradient that does not fit, to the lowest reporter", 1,
-                (LEARNING, 1, 0, Add((1,), "scaled_gradient")), agent=3),
-    )  # fmt: skip
+        _edited("another model to one neighbour", told_apart, sender=3),
+        _edited("another model to one neighbour, own key checked", told_apart, sender=3, **own),
+        _edited("a gradient that does not fit", wrong_gamma, sender=3),
+        _edited("a gradient that does not fit, own key checked", wrong_gamma, sender=3, **own),
+        _edited("a false report about the agent", about_me),
+        _edited("a false report about the agent, own key checked", about_me, **own),
+        _edited(
+            "a neighbour of which there is no report",
+            (HASHES, None, None, _null("1/2")),
+            graph=PATH,
+        ),
+        _edited(
+            "an agent of which there is no report", (HASHES, None, None, _null("1/0")), graph=PATH
+        ),
+        _edited(
+            "a gradient that does not fit, to the lowest reporter",
+            (LEARNING, 1, 0, Add((1,), "scaled_gradient")),
+            agent=3,
+        ),
+    )
 
 
-def _estimates() -> tuple[Case, ...]:
+def _estimates() -> tuple[ConformCase, ...]:
     tight = (parts.Check("tight", parts.Polynomial(), parts.ConfiguredThresholds(1e-3, 1e-3)),)
     near = (parts.Check("near", parts.Polynomial(0), parts.ConfiguredThresholds(0.5, 1e6)),)
+    far = parts.Check("near", parts.Polynomial(0), parts.ConfiguredThresholds(1e3, 1e6))
     about_me = (ESTIMATES, 1, None, Add((1,), "1/0"))
     about_other = (ESTIMATES, 1, None, Add((0, 0, 1), "1/3"))
     return (
-        _edited("a false estimate about the agent", 1, about_me),
-        _edited("a false length about another agent", 1, about_other),
-        Case("neither optimal nor homogeneous", 0, _scenario(checks=tight)),
-        Case("not optimal", 0, _scenario(checks=near)),
-        _edited("an agent of which there is no estimate, the others not optimal", 1,
-                (ESTIMATES, None, None, Forge("1/2", Nothing())), graph=PATH, checks=tight),
+        _edited("a false estimate about the agent", about_me),
+        _edited("a false length about another agent", about_other),
+        ConformCase("neither optimal nor homogeneous", 0, _scenario(checks=tight)),
+        ConformCase("not optimal", 0, _scenario(checks=near)),
+        _edited(
+            "an agent of which there is no estimate, the others not optimal",
+            (ESTIMATES, None, None, _null("1/2")),
+            graph=PATH,
+            checks=tight,
+        ),
         _measured("statistics at the thresholds", (3, 4), 5, 5, 25),
         _measured("statistics just above the thresholds", (3, 4), 5, 4, 24),
-        _measured("statistics at thresholds beyond 2^53", (3 << 54, 4 << 54), 5 << 54,
-                  5 << 54, 25 << 108),
-        _measured("statistics above thresholds beyond 2^53", (3 << 54, (4 << 54) + 1),
-                  (5 << 54) + 1, 5 << 54, 25 << 108),
+        _measured(
+            "statistics at thresholds beyond 2^53", (3 << 54, 4 << 54), 5 << 54, 5 << 54, 25 << 108
+        ),
+        _measured(
+            "statistics above thresholds beyond 2^53",
+            (3 << 54, (4 << 54) + 1),
+            (5 << 54) + 1,
+            5 << 54,
+            25 << 108,
+        ),
         _measured("statistics of 2^64", (1 << 32, 0), 1 << 32, 1 << 31, 1 << 62),
         _measured("statistics of 2^63", (1 << 31, 1 << 31), 3 << 31, 1 << 31, 1 << 62),
-        _edited("another estimate by the lowest reporter", 1,
-                (ESTIMATES, 1, None, Add((1 << 20, 0, 1 << 20), "1/3")), agent=2,
-                checks=(parts.Check("near", parts.Polynomial(0),
-                                    parts.ConfiguredThresholds(1e3, 1e6)),)),
-    )  # fmt: skip
+        _edited(
+            "another estimate by the lowest reporter",
+            (ESTIMATES, 1, None, Add((1 << 20, 0, 1 << 20), "1/3")),
+            agent=2,
+            checks=(far,),
+        ),
+    )
 
 
-def _measured(name: str, ghat: tuple[int, int], lhat: int, optimality: int, square: int) -> Case:
+def _measured(
+    name: str, ghat: tuple[int, int], lhat: int, optimality: int, square: int
+) -> ConformCase:
     """A case in which a Byzantine agent sets both statistics, and which has these thresholds.
 
     Its own gradient is 0, and what it says of agent 0 counts: Theta_opt and Theta_het are met
@@ -269,59 +329,83 @@ def _measured(name: str, ghat: tuple[int, int], lhat: int, optimality: int, squa
     """
     thresholds = parts.ConfiguredThresholds(optimality / 32, square / 512)
     return _edited(
-        name, 1, (LEARNING, 1, 0, Forge("scaled_gradient", Integers((0, 0)))),
-        (ESTIMATES, 1, 0, Forge("1/0", Integers((*ghat, lhat)))),
-        (ESTIMATES, 2, 0, Forge("1/0", Integers((*ghat, lhat)))),
-        graph=parts.Family("path:2"), rounds=1, schedule=parts.ExplicitSteps((3,), (4,)),
-        checks=(parts.Check("one", parts.Polynomial(0), thresholds),), keys=(5, 0),
-    )  # fmt: skip
+        name,
+        (LEARNING, 1, 0, _forge("scaled_gradient", 0, 0)),
+        (ESTIMATES, 1, 0, _forge("1/0", *ghat, lhat)),
+        (ESTIMATES, 2, 0, _forge("1/0", *ghat, lhat)),
+        graph=parts.Family("path:2"),
+        rounds=1,
+        schedule=parts.ExplicitSteps((3,), (4,)),
+        checks=(parts.Check("one", parts.Polynomial(0), thresholds),),
+        keys=(5, 0),
+    )
 
 
-def _agreement() -> tuple[Case, ...]:
-    def lie(name: str, number: int | None, action: Action, to: int | None = None) -> Case:
-        return _edited(name, 1, (AGREEMENT, number, to, action))
+def _agreement() -> tuple[ConformCase, ...]:
+    def lie(name: str, number: int | None, action: Action, to: int | None = None) -> ConformCase:
+        return _edited(name, (AGREEMENT, number, to, action))
 
     return (
-        lie("a false alarm in the first round", 1, Set(Flag(value=True)), 0),
-        lie("a false alarm in the last round", 3, Set(Flag(value=True)), 0),
+        lie("a false alarm in the first round", 1, ALARM, 0),
+        lie("a false alarm in the last round", 3, ALARM, 0),
         lie("silence in the agreement", 2, Drop()),
         lie("no flag in the agreement", 2, Set(Integer(0)), 0),
-        lie("a false alarm in every round", None, Set(Flag(value=True)), 0),
-        _edited("silence and then a false alarm", 1, (AGREEMENT, 1, 0, Drop()),
-                (AGREEMENT, 2, 0, Set(Flag(value=True)))),
-    )  # fmt: skip
+        lie("a false alarm in every round", None, ALARM, 0),
+        _edited(
+            "silence and then a false alarm", (AGREEMENT, 1, 0, Drop()), (AGREEMENT, 2, 0, ALARM)
+        ),
+    )
 
 
-def _orders() -> tuple[Case, ...]:
+def _orders() -> tuple[ConformCase, ...]:
     """Several alarms in one round: their order is fixed (MO-12)."""
+    thresholds = parts.ConfiguredThresholds(1e-3, 1e-3)
+    tight = tuple(attrs.evolve(one, thresholds=thresholds) for one in TWO)
     silent = [Edit(LEARNING, 2, sender, 0, Drop()) for sender in (1, 2)]
     long = [
-        Edit(LEARNING, number, sender, 0, Forge(field, Integers((9 * 16 * 400, 0))))
-        for number in (1, 3) for sender in (1, 2) for field in ("model", "scaled_gradient")
-    ]  # fmt: skip
+        Edit(LEARNING, number, sender, 0, _forge(field, 9 * 16 * 400, 0))
+        for number in (1, 3)
+        for sender in (1, 2)
+        for field in ("model", "scaled_gradient")
+    ]
     return (
         _several("two messages are missing", *silent),
         _several("norms of two neighbours in two rounds", *long),
-        attrs.evolve(_several("a message is missing, a gradient beyond the range", silent[0]),
-                     gradients=(("0.5", "0.25"), ("nan", "0.0"), ("0.5", "0.25"))),
-        _edited("an unknown tag, malformed and different values in one message", 1,
-                (KEYS, 4, 0, Forge("99/0", Integer(3))), (KEYS, 4, 0, Forge("3/key", Text("?"))),
-                (KEYS, 4, 0, Add((-1,), "2/key")), (KEYS, 4, 0, Forge("0/key", Text("?")))),
-        _several("two false reports about the agent",
-                 *(Edit(HASHES, 1, u, None, Add((1,), f"{u}/0")) for u in (1, 2))),
-        _edited("wrong gradients of a high agent and another model to its neighbour", 3,
-                (LEARNING, 1, 1, Add((1,), "scaled_gradient")),
-                (LEARNING, 2, 2, Add((1, 1), "model"))),
-        _several("two false estimates about the agent",
-                 *(Edit(ESTIMATES, 1, u, None, Add((1,), f"{u}/0")) for u in (1, 2))),
-        _several("two false alarms in the agreement",
-                 *(Edit(AGREEMENT, 2, u, 0, Set(Flag(value=True))) for u in (1, 2))),
-        Case("neither optimal nor homogeneous under two weightings", 0, _scenario(checks=tuple(
-            attrs.evolve(one, thresholds=parts.ConfiguredThresholds(1e-3, 1e-3)) for one in TWO))),
-    )  # fmt: skip
+        attrs.evolve(
+            _several("a message is missing, a gradient beyond the range", silent[0]),
+            gradients=(USUAL, ("nan", "0.0"), USUAL),
+        ),
+        _edited(
+            "an unknown tag, malformed and different values in one message",
+            (KEYS, 4, 0, Forge("99/0", Integer(3))),
+            (KEYS, 4, 0, Forge("3/key", Text("?"))),
+            (KEYS, 4, 0, Add((-1,), "2/key")),
+            (KEYS, 4, 0, Forge("0/key", Text("?"))),
+        ),
+        _several(
+            "two false reports about the agent",
+            *(Edit(HASHES, 1, u, None, Add((1,), f"{u}/0")) for u in (1, 2)),
+        ),
+        _edited(
+            "wrong gradients of a high agent and another model to its neighbour",
+            (LEARNING, 1, 1, Add((1,), "scaled_gradient")),
+            (LEARNING, 2, 2, Add((1, 1), "model")),
+            sender=3,
+        ),
+        _several(
+            "two false estimates about the agent",
+            *(Edit(ESTIMATES, 1, u, None, Add((1,), f"{u}/0")) for u in (1, 2)),
+        ),
+        _several(
+            "two false alarms in the agreement", *(Edit(AGREEMENT, 2, u, 0, ALARM) for u in (1, 2))
+        ),
+        ConformCase(
+            "neither optimal nor homogeneous under two weightings", 0, _scenario(checks=tight)
+        ),
+    )
 
 
-def _limits() -> tuple[Case, ...]:
+def _limits() -> tuple[ConformCase, ...]:
     """Values at limits, also at those of other parameters than most cases have."""
     small: dict[str, Any] = {"prime": 10007, "keys": (5, 0, 10006, 7)}
     found = []
@@ -332,59 +416,80 @@ def _limits() -> tuple[Case, ...]:
         norms = [w * math.isqrt(2 * G * G) for w in weights]
         largest = (6 * G, -6 * G, norms[0], 0, 0, norms[1])
         for what, change in (
-            ("at the limits", (0,) * 6), ("too large", (1, 0, 0, 0, 0, 0)),
-            ("too long", (0, 0, 1, 0, 0, 0)), ("too long in the second part", (0, 0, 0, 0, 0, 1)),
-        ):  # fmt: skip
+            ("at the limits", (0,) * 6),
+            ("too large", (1, 0, 0, 0, 0, 0)),
+            ("too long", (0, 0, 1, 0, 0, 0)),
+            ("too long in the second part", (0, 0, 0, 0, 0, 1)),
+        ):
             value = Integers(tuple(one + more for one, more in zip(largest, change, strict=True)))
             edit = (ESTIMATES, 1, 0, Forge("1/0", value))
-            found.append(_edited(f"an estimate {what}{name}", 1, edit, **changes))
+            found.append(_edited(f"an estimate {what}{name}", edit, **changes))
         for what, field, entry in (
-            ("X_max", "model", X), ("G_max", "scaled_gradient", G),
-            ("-X_max", "model", -X), ("-G_max", "scaled_gradient", -G),
-        ):  # fmt: skip
+            ("X_max", "model", X),
+            ("G_max", "scaled_gradient", G),
+            ("-X_max", "model", -X),
+            ("-G_max", "scaled_gradient", -G),
+        ):
             for size, shorter in ((f"at {what}", 0), (f"just below {what}", 1)):
                 numbers = Integers((0, entry - (shorter if entry > 0 else -shorter)))
                 edit = (LEARNING, 2, 0, Forge(field, numbers))
                 changed = {"bounds": parts.NoBounds(), **changes}
-                found.append(_edited(f"an entry {size}, no bounds{name}", 1, edit, **changed))
-    exact = [(LEARNING, 1, 0, Forge("model", Integers((1600, 0)))),
-             (LEARNING, 2, 0, Forge("scaled_gradient", Integers((6 * 320 + 5, 0))))]  # fmt: skip
-    beyond = [(LEARNING, 1, 0, Forge("model", Integers((1600, 1)))),
-              (LEARNING, 2, 0, Forge("scaled_gradient", Integers((6 * 320, 6))))]  # fmt: skip
+                found.append(_edited(f"an entry {size}, no bounds{name}", edit, **changed))
+    exact = [
+        (LEARNING, 1, 0, _forge("model", 1600, 0)),
+        (LEARNING, 2, 0, _forge("scaled_gradient", 6 * 320 + 5, 0)),
+    ]
+    beyond = [
+        (LEARNING, 1, 0, _forge("model", 1600, 1)),
+        (LEARNING, 2, 0, _forge("scaled_gradient", 6 * 320, 6)),
+    ]
     return (
         *found,
-        _edited("norms at the bounds", 1, *exact),
-        _edited("norms just beyond the bounds", 1, *beyond),
-        _edited("norms beyond other bounds", 1, *exact, bounds=parts.ConfiguredBounds(50.0, 10.0)),
-        _edited("a key just below a small prime, and at it", 1,
-                (KEYS, 1, 0, Forge("1/key", Integer(10006))),
-                (KEYS, 2, 0, Forge("1/key", Integer(10007))), **small),
-    )  # fmt: skip
+        _edited("norms at the bounds", *exact),
+        _edited("norms just beyond the bounds", *beyond),
+        _edited("norms beyond other bounds", *exact, bounds=parts.ConfiguredBounds(50.0, 10.0)),
+        _edited(
+            "a key just below a small prime, and at it",
+            (KEYS, 1, 0, Forge("1/key", Integer(10006))),
+            (KEYS, 2, 0, Forge("1/key", Integer(10007))),
+            **small,
+        ),
+    )
 
 
-def _networks() -> tuple[Case, ...]:
+def _networks() -> tuple[ConformCase, ...]:
     """Twelve agents and more: numbers of two digits, and messages of many lengths."""
     twelve: dict[str, Any] = {"graph": TWELVE, "schedule": STEPS}
     star: dict[str, Any] = {"graph": parts.Family("star:12"), "schedule": STEPS}
     return (
-        Case("honest, twelve agents", 0, _scenario(**twelve)),
-        _edited("two keys in one round, from 2 and from 10", 10, (KEYS, 2, 0, Add((1,), "11/key")),
-                **twelve),
-        _edited("a gradient that does not fit, to 10 and not to 2", 11,
-                (LEARNING, 1, 10, Add((1,), "scaled_gradient")), **twelve),
-        _edited("no key comes, twelve agents", 1, (KEYS, None, 0, Set(Entries())), **_gateway()),
-        _edited("messages of every length, new entries", 1, *_lengthening(), **_gateway()),
-        _edited("messages of every length, known entries", 1, *_repeating(), **star),
-        _edited("messages of 210 entries, of which the last is false", 1,
-                (HASHES, 15, 0, Add((1,), "14/13")), graph=parts.Family("complete:15"),
-                schedule=STEPS),
-    )  # fmt: skip
+        ConformCase("honest, twelve agents", 0, _scenario(**twelve)),
+        _edited(
+            "two keys in one round, from 2 and from 10",
+            (KEYS, 2, 0, Add((1,), "11/key")),
+            sender=10,
+            **twelve,
+        ),
+        _edited(
+            "a gradient that does not fit, to 10 and not to 2",
+            (LEARNING, 1, 10, Add((1,), "scaled_gradient")),
+            sender=11,
+            **twelve,
+        ),
+        _edited("no key comes, twelve agents", (KEYS, None, 0, Set(Entries())), **_gateway()),
+        _edited("messages of every length, new entries", *_lengthening(), **_gateway()),
+        _edited("messages of every length, known entries", *_repeating(), **star),
+        _edited(
+            "messages of 210 entries, of which the last is false",
+            (HASHES, 15, 0, Add((1,), "14/13")),
+            graph=parts.Family("complete:15"),
+            schedule=STEPS,
+        ),
+    )
 
 
-TWELVE = parts.Edges(12, (
-    (0, 2), (0, 10), (2, 11), (10, 11), (1, 2), (3, 10), (1, 4), (3, 5), (4, 6), (5, 7), (6, 8),
-    (7, 9), (8, 9), (4, 5),
-))  # fmt: skip
+_FRONT = ((0, 2), (0, 10), (2, 11), (10, 11), (1, 2), (3, 10), (1, 4))
+_BACK = ((3, 5), (4, 6), (5, 7), (6, 8), (7, 9), (8, 9), (4, 5))
+TWELVE = parts.Edges(12, (*_FRONT, *_BACK))
 """0 and 11 hear of each other from 2 and from 10; the others stand in two rows behind these."""
 
 STEPS = parts.ExplicitSteps((1, 1, 1), (4, 6, 9))
@@ -397,7 +502,7 @@ def _gateway() -> dict[str, Any]:
     return {"graph": parts.Edges(12, ((0, 1), *others)), "schedule": STEPS}
 
 
-def _lengthening() -> list[tuple[str, int | None, int | None, Action]]:
+def _lengthening() -> list[EditRow]:
     """What 1 tells 0 is invented: 1 new report in round 1, 2 in round 2, and so on; then estimates.
 
     In the first round of the estimates there are 12, and one more in each that follows, so that 0
@@ -406,7 +511,7 @@ def _lengthening() -> list[tuple[str, int | None, int | None, Action]]:
     tags = [
         (v, u) for v in range(1, 12) for u in range(12) if u not in (v, *([] if v == 1 else [0]))
     ]
-    found: list[tuple[str, int | None, int | None, Action]] = []
+    found: list[EditRow] = []
     for phase, first, rounds, size in ((HASHES, 1, 11, 48), (ESTIMATES, 12, 6, 6)):
         begin = 0
         for number in range(1, rounds + 1):
@@ -418,12 +523,12 @@ def _lengthening() -> list[tuple[str, int | None, int | None, Action]]:
     return found
 
 
-def _repeating() -> list[tuple[str, int | None, int | None, Action]]:
+def _repeating() -> list[EditRow]:
     """What leaf 1 tells the hub of a star: so many entries, of which the last is false.
 
     The hub knows all of it after round 1; in round r there are r keys, and then 11 + r reports.
     """
-    found: list[tuple[str, int | None, int | None, Action]] = []
+    found: list[EditRow] = []
     for number in range(2, 13):
         keys = [Entry(v, None, Nothing()) for v in range(number - 1)]
         false = Entry(number - 1, None, Integer(number))

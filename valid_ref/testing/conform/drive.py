@@ -1,19 +1,151 @@
-"""Drive one agent through one case, up to its first divergence."""
+"""Ask an agent, and drive it through one case up to its first divergence."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import attrs
 
+from valid_ref import wire
+from valid_ref.machine import Message
 from valid_ref.oracle.divergence import Difference, Divergence, alarm_difference, message_difference
-from valid_ref.testing.conform import blame, replies
-from valid_ref.testing.conform.case import Case
-from valid_ref.testing.conform.errors import AgentFault, Kind
-from valid_ref.testing.conform.replies import Conversation
-from valid_ref.testing.conform.script import Script, Turn
+from valid_ref.printable import printable
+from valid_ref.protocols.parameters import ValidParameters
+from valid_ref.testing.conform import blame
+from valid_ref.testing.conform.case import ConformCase, ExpectedRun, Turn
+from valid_ref.testing.conform.peer import (
+    AgentFault,
+    Kind,
+    OtherProtocolError,
+    Peer,
+    Reply,
+    found_as_fault,
+    wrong_form,
+)
 from valid_ref.wire import AlarmLine, shown
 
+CLAUSES: Mapping[str, str] = {
+    "start": "CF-4",
+    "mix": "CF-5",
+    "send": "CF-6",
+    "receive": "CF-8",
+    "end": "CF-10",
+}
+"""The clause that says what each request and its reply hold."""
+
+PROTOCOL = "valid-ref/conformance/1"
+LONGEST_NAME = 80
+"""Characters of the name that an agent gives itself; it is text of a stranger."""
+FLOODS, INTEGERS = ("fresh", "held"), ("number", "string")
 START, END = "the start", "the end"
+
+
+@attrs.frozen
+class Conversation:
+    """An agent that has said hello, with a method for each further request.
+
+    `floods_all` says that it sends everything held in every flood round (VB-4, VB-11); `strings`
+    that integers from 2^53 on go to it as decimal strings.
+
+    Implements: CF-2.
+    """
+
+    peer: Peer
+    name: str = ""
+    floods_all: bool = False
+    strings: bool = False
+
+    def _ask(self, operation: str, names: tuple[str, ...], **fields: Any) -> list[Any]:
+        """The named fields of the reply; no other field may be in it.
+
+        Implements: CF-1, CF-12.
+        """
+        request = {"op": operation} | fields
+        reply = self.peer.ask(wire.with_strings(request) if self.strings else request)
+        if "error" in reply:
+            found = f"the agent says: {reply['error']}"[:200]
+            raise AgentFault(Kind.CRASH, "CF-12", f"reply to {operation}", "an answer", found)
+        return wire.fields(reply, names, f"reply to {operation}", CLAUSES[operation])
+
+    @found_as_fault
+    def start(self, parameters: ValidParameters, agent: int, key: int) -> None:
+        """Parameters, the agent's number, its key.
+
+        Implements: CF-4.
+        """
+        document = wire.parameters_for_agent(parameters)
+        self._ask("start", (), parameters=document, agent=agent, key=key)
+
+    @found_as_fault
+    def mix(self, number: int) -> tuple[tuple[int, ...], tuple[float, ...]]:
+        """Y and the point.
+
+        Implements: CF-5.
+        """
+        Y, point = self._ask("mix", ("Y", "point"), round=number)
+        return wire.integers(Y, "Y", "CF-5"), wire.reals(point, "point", "CF-5")
+
+    @found_as_fault
+    def send(
+        self, number: int, gradient: Sequence[float] | None, dimension: int
+    ) -> tuple[Message, tuple[int, ...] | None]:
+        """The agent's message to all, and the lattice gradient it used; None without a gradient.
+
+        Implements: CF-5, CF-6.
+        """
+        if gradient is None:
+            [message] = self._ask("send", ("message",), round=number)
+            return wire.message_from_json(message, dimension), None
+        entries = [wire.real_as_json(entry) for entry in gradient]
+        names = ("message", "gradient")
+        message, lattice = self._ask("send", names, round=number, gradient=entries)
+        exact = None if lattice is None else wire.integers(lattice, "gradient", "CF-5")
+        return wire.message_from_json(message, dimension), exact
+
+    @found_as_fault
+    def receive(self, number: int, messages: Mapping[int, Message]) -> tuple[AlarmLine, ...]:
+        """Deliver the messages of the neighbours, the last one first; the new alarms.
+
+        Implements: CF-8, CF-9.
+        """
+        inbox = [
+            {"sender": sender, "message": wire.message_as_json(messages[sender])}
+            for sender in sorted(messages, reverse=True)
+        ]
+        [alarms] = self._ask("receive", ("alarms",), round=number, inbox=inbox)
+        return wire.alarms_from_json(alarms)
+
+    @found_as_fault
+    def end(self) -> tuple[bool, tuple[int, ...] | None, tuple[AlarmLine, ...]]:
+        """Verdict, model and all alarms.
+
+        Implements: CF-10.
+        """
+        valid, model, alarms = self._ask("end", ("valid", "model", "alarms"))
+        if not isinstance(valid, bool):
+            raise wrong_form("CF-10", "valid", "true or false", valid)
+        entries = None if model is None else wire.integers(model, "model", "CF-10")
+        return valid, entries, wire.alarms_from_json(alarms)
+
+
+@found_as_fault
+def say_hello(peer: Peer) -> Conversation:
+    """Say hello; an agent that speaks another version of the protocol cannot be judged.
+
+    Implements: CF-2.
+    """
+    reply: Reply = peer.ask({"op": "hello", "protocol": PROTOCOL})
+    spoken = reply.get("protocol")
+    if isinstance(spoken, str) and spoken != PROTOCOL:
+        raise OtherProtocolError(
+            f"the agent speaks {spoken[:60]!r}, this kit {PROTOCOL!r}", clause="CF-2"
+        )
+    names = ("protocol", "name", "flood", "integers")
+    _protocol, name, flood, form = wire.fields(reply, names, "reply to hello", "CF-2")
+    if spoken is None or not isinstance(name, str) or flood not in FLOODS or form not in INTEGERS:
+        expected = "protocol and name as texts, flood fresh or held, integers number or string"
+        raise wrong_form("CF-2", "reply to hello", expected, reply)
+    return Conversation(peer, printable(name, LONGEST_NAME), flood == "held", form == "string")
 
 
 @attrs.frozen
@@ -25,7 +157,7 @@ class Finding:
     Implements: CF-11, CF-19.
     """
 
-    case: Case
+    case: ConformCase
     kind: Kind
     divergence: Divergence
     stderr: str = ""
@@ -44,39 +176,43 @@ class _Diverges(Exception):  # noqa: N818 - ends a walk
         self.difference, self.kind, self.sender = difference, kind, sender
 
 
-def drive(script: Script, talk: Conversation) -> Finding | None:
+def drive(run: ExpectedRun, talk: Conversation) -> Finding | None:
     """Play a case with the agent under test; None if every answer is the reference's.
 
     Implements: CF-11, CF-12, CF-13.
     """
-    walk = _Walk(script, talk)
+    walk = _Walk(run, talk)
     try:
-        walk.run()
+        walk.play()
     except (AgentFault, _Diverges) as problem:
-        if isinstance(problem, AgentFault):
-            difference = Difference(problem.clause, problem.what, problem.expected, problem.found)
-            sender = None
-        else:
-            difference, sender = problem.difference, problem.sender
-        edge = None if sender is None else (sender, script.agent)
-        divergence = Divergence(script.agent, *walk.place, edge, walk.agreed, difference, "")
-        return Finding(script.case, problem.kind, divergence)
+        sender = problem.sender if isinstance(problem, _Diverges) else None
+        phase, number = walk.place
+        divergence = Divergence(
+            agent=run.agent,
+            phase=phase,
+            round=number,
+            edge=None if sender is None else (sender, run.agent),
+            agreed=walk.agreed,
+            difference=problem.difference,
+            replay="",
+        )
+        return Finding(run.case, problem.kind, divergence)
     return None
 
 
 class _Walk:
     """One case; `agreed` is the last answer that is as it must be."""
 
-    def __init__(self, script: Script, talk: Conversation) -> None:
-        self.script, self.talk = script, talk
+    def __init__(self, run: ExpectedRun, talk: Conversation) -> None:
+        self.run, self.talk = run, talk
         self.place: tuple[str, int] = (START, 0)
         self.agreed = "hello"
         self.said: list[object] = []
 
-    def run(self) -> None:
-        replies.start(self.talk, self.script.parameters, self.script.agent, self.script.key)
+    def play(self) -> None:
+        self.talk.start(self.run.parameters, self.run.agent, self.run.key)
         self.agreed = START
-        for turn in self.script.turns:
+        for turn in self.run.turns:
             if self.place[0] != turn.phase:
                 self.said.clear()
             self.place = turn.phase, turn.round
@@ -91,28 +227,33 @@ class _Walk:
         if turn.update is None:
             return
         with _named_forms(turn):
-            Y, point = replies.mix(self.talk, turn.number)
-        clause = blame.mixing_clause(self.script, turn)
+            Y, point = self.talk.mix(turn.number)
+        clause = blame.mixing_clause(self.run, turn)
         _same_entries(clause, "Y", turn.update.Y, Y)
         _same_entries("AR-4", "evaluation point", turn.update.point, point)
         self.agreed = f"Y of {turn.phase} round {turn.round}"
 
     def speak(self, turn: Turn) -> None:
         """The lattice gradient and the message."""
-        parameters = self.script.parameters
+        parameters = self.run.parameters
         gradient = None if turn.update is None else turn.update.gradient
         dimension = parameters.lattice.dimension
-        with _named_forms(turn, self.script.agent):
-            found, lattice = replies.send(self.talk, turn.number, gradient, dimension)
+        with _named_forms(turn, self.run.agent):
+            found, lattice = self.talk.send(turn.number, gradient, dimension)
         wanted = None if turn.update is None else turn.update.lattice
         if wanted is not None and lattice is not None:
             _same_entries("AR-3", "lattice gradient", wanted, lattice)
         expected = turn.everything_held if self.talk.floods_all else turn.message
-        agent = self.script.agent
+        agent = self.run.agent
         difference = message_difference(parameters, turn.phase, agent, expected, found)
         if difference is not None:
             clause = blame.message_clause(
-                self.script, turn, difference.clause, expected, found, self.said
+                self.run,
+                turn,
+                usual=difference.clause,
+                expected=expected,
+                found=found,
+                said=self.said,
             )
             raise _Diverges(attrs.evolve(difference, clause=clause))
         if wanted is not None and lattice is None:
@@ -122,7 +263,7 @@ class _Walk:
 
     def hear(self, turn: Turn) -> None:
         """The alarms over what was received."""
-        found = replies.receive(self.talk, turn.number, turn.inbox)
+        found = self.talk.receive(turn.number, turn.inbox)
         if found != turn.alarms:
             raise self._alarm_divergence(turn, found)
         self.agreed = f"the alarms of {turn.phase} round {turn.round}"
@@ -138,7 +279,7 @@ class _Walk:
             pairs = zip(turn.alarms, found, strict=True)
             wanted, seen = next((one, other) for one, other in pairs if one != other)
             return _Diverges(Difference("MO-12", "order of alarms", shown(wanted), shown(seen)))
-        clause = blame.alarm_clause(self.script, turn, difference.clause, missing, others)
+        clause = blame.alarm_clause(self.run, turn, difference.clause, missing, others)
         decisive = (missing or others)[0]
         place = f"{len(turn.alarms)} alarms expected, {len(found)} found"
         difference = attrs.evolve(difference, clause=clause, what=f"alarm ({place})")
@@ -146,22 +287,20 @@ class _Walk:
 
     def finish(self) -> None:
         """All alarms, the verdict, the model."""
-        valid, model, alarms = replies.end(self.talk)
-        expected = tuple(alarm for turn in self.script.turns for alarm in turn.alarms)
+        valid, model, alarms = self.talk.end()
+        expected = tuple(alarm for turn in self.run.turns for alarm in turn.alarms)
         difference = alarm_difference(expected, alarms)
         if difference is not None:
             raise _Diverges(attrs.evolve(difference, clause="MO-7"))
         self.agreed = "the alarms at the end"
-        if valid != self.script.valid:
+        if valid != self.run.valid:
             names = {True: "valid", False: "invalid"}
-            raise _Diverges(Difference("VA-2", "verdict", names[self.script.valid], names[valid]))
+            raise _Diverges(Difference("VA-2", "verdict", names[self.run.valid], names[valid]))
         self.agreed = "the verdict"
-        if (model is None) != (self.script.model is None):
-            raise _Diverges(
-                Difference("VA-2", "final model", shown(self.script.model), shown(model))
-            )
-        if model is not None and self.script.model is not None:
-            _same_entries("LM-6", "final model", self.script.model, model)
+        if (model is None) != (self.run.model is None):
+            raise _Diverges(Difference("VA-2", "final model", shown(self.run.model), shown(model)))
+        if model is not None and self.run.model is not None:
+            _same_entries("LM-6", "final model", self.run.model, model)
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import attrs
 
-from valid_ref.testing.conform.errors import ConformError
+from valid_ref.testing.conform.peer import ConformError
 
 AGENT = Path(__file__).parent / "agent.py"
 """The example agent; it can be run where it lies."""

@@ -22,10 +22,10 @@ from valid_ref.protocols.valid import ESTIMATES, HASHES, KEYS
 from valid_ref.scenario import Scenario, parts, prepare
 from valid_ref.testing import problems
 from valid_ref.testing.attacks import Shapes, attacks, fitting_attacks
-from valid_ref.testing.conform.case import Case, case_text
+from valid_ref.testing.conform.case import ConformCase, case_text
 from valid_ref.testing.conform.drive import Finding
-from valid_ref.testing.conform.errors import Kind
-from valid_ref.testing.conform.session import Session
+from valid_ref.testing.conform.kit import Session
+from valid_ref.testing.conform.peer import Kind
 from valid_ref.testing.coverage import describe
 from valid_ref.testing.problems import graphs, repeated
 from valid_ref.testing.strategies import scenarios
@@ -52,7 +52,7 @@ ODD = ("nan", "inf", "-inf", "1e30", "-1e300")
 """Gradients that no lattice holds."""
 
 
-def cases(*, max_agents: int = 12, max_rounds: int = 4) -> st.SearchStrategy[Case]:
+def cases(*, max_agents: int = 12, max_rounds: int = 4) -> st.SearchStrategy[ConformCase]:
     """Scenarios of every kind with an honest agent to replace; shrinks to two honest agents.
 
     Any set of Byzantine agents will do: what an agent must do rests on no assumption. One
@@ -67,7 +67,7 @@ def cases(*, max_agents: int = 12, max_rounds: int = 4) -> st.SearchStrategy[Cas
 
 
 @st.composite
-def _cases(draw: st.DrawFn, max_agents: int, max_rounds: int) -> Case:
+def _cases(draw: st.DrawFn, max_agents: int, max_rounds: int) -> ConformCase:
     graph = draw(_graphs(max_agents))
     agents = range(graph.agents)
     byzantine = draw(st.sets(st.sampled_from(agents), max_size=graph.agents - 1))
@@ -76,7 +76,7 @@ def _cases(draw: st.DrawFn, max_agents: int, max_rounds: int) -> Case:
     some = attacks(varied) | fitting_attacks(varied) | _crowds(varied) if byzantine else st.none()
     scenario = attrs.evolve(varied, attack=draw(some))
     agent = draw(st.sampled_from([v for v in agents if v not in byzantine]))
-    return Case("generated", agent, scenario, draw(st.none() | _gradients(scenario)))
+    return ConformCase("generated", agent, scenario, draw(st.none() | _gradients(scenario)))
 
 
 @st.composite
@@ -104,10 +104,11 @@ def _crowds(draw: st.DrawFn, scenario: Scenario) -> Edits:
     chosen, count = draw(what), draw(st.integers(0, 20) | st.sampled_from((250, 400)))
     width = draw(st.integers(1, 2 * agents))
     entries = tuple(
-        actions.Entry(i, None, chosen[i % 7]) if phase == KEYS
+        actions.Entry(i, None, chosen[i % 7])
+        if phase == KEYS
         else actions.Entry(i // width, i % width, chosen[i % 7])
         for i in range(count)
-    )  # fmt: skip
+    )
     return Edits((Edit(phase, number, sender, None, Set(actions.Entries(entries))),))
 
 
@@ -157,7 +158,7 @@ class _SearchIsOver(BaseException):
 
 
 @attrs.define
-class Hunt:
+class DivergenceSearch:
     """The search: the first divergence, then smaller cases that break the same clause.
 
     `first` is confirmed, and from then on nothing that happens takes it away: neither a fault of
@@ -171,7 +172,7 @@ class Hunt:
     deadline: float = 0.0
     known: dict[str, bool] = attrs.field(factory=dict)
 
-    def diverges(self, case: Case) -> bool:
+    def diverges(self, case: ConformCase) -> bool:
         """Whether a case shows the divergence that is hunted; for one case always the same."""
         text = case_text(case)
         if text not in self.known:
@@ -180,7 +181,7 @@ class Hunt:
             reject()  # while nothing is found, the same case again does not count
         return self.known[text]
 
-    def _shows(self, case: Case) -> bool:
+    def _shows(self, case: ConformCase) -> bool:
         if self.first is None:
             return self._is_first(case)
         if time.monotonic() > self.deadline:
@@ -196,7 +197,7 @@ class Hunt:
         self.best = finding
         return True
 
-    def _is_first(self, case: Case) -> bool:
+    def _is_first(self, case: ConformCase) -> bool:
         """Drive a case; what goes wrong in the kit ends the search, and is not shrunk."""
         try:
             self.first = self.session.confirmed(case)
@@ -222,7 +223,7 @@ class Hunt:
 
 
 @contextlib.contextmanager
-def homeless() -> Iterator[None]:
+def temporary_home() -> Iterator[None]:
     """Let Hypothesis keep what it notes for itself out of the directory of the caller."""
     with tempfile.TemporaryDirectory() as directory:
         set_hypothesis_home_dir(directory)
@@ -232,24 +233,28 @@ def homeless() -> Iterator[None]:
             set_hypothesis_home_dir(None)
 
 
-def hunt(session: Session, examples: int, seed: int) -> Finding | None:
+def find_divergence(session: Session, examples: int, seed: int) -> Finding | None:
     """Drive generated cases; the first divergence, shrunk within its clause.
 
     The same seed gives the same cases with one version of Hypothesis.
 
     Implements: CF-15.
     """
-    searching = Hunt(session)
+    searching = DivergenceSearch(session)
     try:
         find(
             cases(),
             searching.diverges,
             settings=settings(
-                max_examples=examples, database=None, deadline=None, derandomize=False,
-                phases=[Phase.generate, Phase.shrink], suppress_health_check=list(HealthCheck),
+                max_examples=examples,
+                database=None,
+                deadline=None,
+                derandomize=False,
+                phases=[Phase.generate, Phase.shrink],
+                suppress_health_check=list(HealthCheck),
             ),
             random=random.Random(seed),
-        )  # fmt: skip
+        )
     except (NoSuchExample, _SearchIsOver):
         pass
     except Exception:

@@ -1,19 +1,231 @@
-"""The kit in two functions: judge an agent by all cases, or by one."""
+"""The kit: judge an agent by all cases or by one, with fresh starts and confirmation."""
 
-from valid_ref.testing.conform.case import Case
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import attrs
+
+from valid_ref.oracle.check import Status
+from valid_ref.oracle.divergence import Divergence
+from valid_ref.testing.conform.case import ConformCase, ExpectedRun, expected_run
 from valid_ref.testing.conform.cases import fixed_cases
-from valid_ref.testing.conform.drive import Finding
-from valid_ref.testing.conform.errors import ConformError
-from valid_ref.testing.conform.peer import Peer
-from valid_ref.testing.conform.script import script_of
-from valid_ref.testing.conform.session import (
-    Report,
-    Search,
-    Session,
-    Watch,
-    first_finding,
-    judge,
-)
+from valid_ref.testing.conform.drive import START, Conversation, Finding, drive, say_hello
+from valid_ref.testing.conform.peer import AgentFault, ConformError, Kind, OtherProtocolError, Peer
+
+Watch = Callable[[int], None]
+"""Told how many cases have been driven."""
+
+Search = Callable[["Session"], Finding | None]
+"""Drives generated cases and gives back the first divergence, shrunk."""
+
+
+class UnsteadyError(Exception):
+    """Time-outs that did not happen again: it may have been the machine."""
+
+
+PATIENCE = 3
+"""Time-outs that did not happen again, after which the search is given up."""
+
+
+@attrs.frozen
+class Report:
+    """What the kit says of an agent.
+
+    Implements: CF-14.
+    """
+
+    status: Status
+    reason: str
+    agent: str = ""
+    cases: int = 0
+    finding: Finding | None = None
+
+    @property
+    def conforms(self) -> bool:
+        """Whether every answer in every case was as specified."""
+        return self.status is Status.CONFORMS
+
+    def as_json(self) -> dict[str, Any]:
+        """The report for machines."""
+        return {
+            "verdict": self.status.value,
+            "reason": self.reason,
+            "agent": self.agent,
+            "cases": self.cases,
+            "finding": None if self.finding is None else _finding_as_json(self.finding),
+        }
+
+
+def _finding_as_json(finding: Finding) -> dict[str, Any]:
+    divergence: dict[str, Any] = attrs.asdict(finding.divergence)
+    difference: dict[str, Any] = divergence.pop("difference")
+    place = {"kind": finding.kind.value, "case": finding.case.name}
+    return place | divergence | difference | {"stderr": finding.stderr}
+
+
+class Session:
+    """Drives cases through one process after another of the same agent.
+
+    The process is kept from case to case; `start` begins anew in it (CF-4). `played` gives what
+    the reference does in a case. `unsteady` names the cases with a time-out that did not happen
+    again.
+    """
+
+    def __init__(
+        self,
+        peer: Peer,
+        watch: Watch | None = None,
+        played: Callable[[ConformCase], ExpectedRun] = expected_run,
+    ) -> None:
+        self.peer, self.cases, self.name = peer, 0, ""
+        self._watch, self._played = watch, played
+        self._talk: Conversation | None = None
+        self._earlier = 0
+        self.unsteady: list[str] = []
+
+    def drive(self, case: ConformCase) -> Finding | None:
+        """Drive one case; after a finding the next one gets a fresh process."""
+        finding = self._play(self._played(case))
+        self.cases += 1
+        if self._watch is not None:
+            self._watch(self.cases)
+        return finding
+
+    def _play(self, run: ExpectedRun) -> Finding | None:
+        try:
+            if self._talk is None:
+                self._earlier = 0
+                self._talk = say_hello(self.peer)
+                self.name = self._talk.name
+        except AgentFault as fault:
+            words = self.peer.last_words()
+            self.renew()
+            divergence = Divergence(
+                agent=run.agent,
+                phase=START,
+                round=0,
+                edge=None,
+                agreed="nothing yet",
+                difference=fault.difference,
+                replay="",
+            )
+            return Finding(run.case, fault.kind, divergence, words)
+        finding = drive(run, self._talk)
+        self._earlier += 1
+        if finding is not None:
+            finding = attrs.evolve(finding, stderr=self.peer.last_words())
+            self.renew()
+        return finding
+
+    def renew(self) -> None:
+        """Go on with a fresh process."""
+        self.peer.renew()
+        self._talk = None
+
+    def confirmed(self, case: ConformCase) -> Finding | None:
+        """Drive a case; a finding must come again in a fresh process.
+
+        One that does not was left over from earlier cases, or is a matter of luck. A time-out
+        that does not come again is noted; only after several of them the search is given up.
+
+        Implements: CF-4, CF-13, CF-14.
+        """
+        finding = self.drive(case)
+        if finding is None:
+            return None
+        alone = self._earlier <= 1
+        seen = [finding]
+        for _try in range(2):
+            again = self._again(case)
+            if again is None:
+                break
+            if again.clause in {earlier.clause for earlier in seen}:
+                return again
+            seen.append(again)
+            if all(one.kind is not Kind.TIMEOUT for one in seen):
+                break
+        plain = [one for one in seen if one.kind is not Kind.TIMEOUT]
+        if not plain:
+            self._note_unsteady(case)
+            return None
+        return _not_repeated(plain[0], "MO-5" if alone or plain[0] is not finding else "CF-4")
+
+    def _again(self, case: ConformCase) -> Finding | None:
+        """Drive a case in a fresh process; other words at hello are another answer."""
+        try:
+            return self.drive(case)
+        except OtherProtocolError:
+            self.renew()
+            return None
+
+    def _note_unsteady(self, case: ConformCase) -> None:
+        self.unsteady.append(f"a time-out in the case {case.name!r} that did not happen again")
+        if len(self.unsteady) >= PATIENCE:
+            raise UnsteadyError("; ".join(self.unsteady))
+
+    def twice(self, case: ConformCase) -> Finding | None:
+        """Drive a case in a fresh process and again in the same one.
+
+        Implements: CF-4, CF-15.
+        """
+        self.renew()
+        finding = self.confirmed(case)
+        if finding is not None or self.unsteady:
+            return finding
+        again = self.drive(case)
+        return None if again is None else _not_repeated(again, "CF-4")
+
+
+def _not_repeated(finding: Finding, clause: str) -> Finding:
+    difference = finding.divergence.difference
+    story = f"{difference.what} [{difference.clause}], but not in a fresh process"
+    changed = attrs.evolve(difference, clause=clause, what=story)
+    divergence = attrs.evolve(finding.divergence, difference=changed)
+    return attrs.evolve(finding, kind=Kind.NOT_REPEATED, divergence=divergence)
+
+
+def first_finding(session: Session, cases: Iterable[ConformCase]) -> Finding | None:
+    """The first confirmed divergence in these cases."""
+    for case in cases:
+        finding = session.confirmed(case)
+        if finding is not None:
+            return finding
+    return None
+
+
+def judge(session: Session, *searches: Search) -> Report:
+    """Run the searches one after the other, up to the first divergence.
+
+    What goes wrong in the kit itself is never held against the agent; bad input is refused.
+
+    Implements: CF-14.
+    """
+    finding = None
+    begin = time.monotonic()
+    try:
+        for search in searches:
+            finding = search(session)
+            if finding is not None:
+                break
+    except (UnsteadyError, OtherProtocolError) as error:
+        return Report(Status.CANNOT_TELL, str(error), session.name, session.cases)
+    except ConformError:
+        raise
+    except Exception as error:
+        reason = f"the kit failed after {session.cases} cases: {type(error).__name__}: {error}"
+        return Report(Status.CANNOT_TELL, reason, session.name, session.cases)
+    finally:
+        session.peer.close()
+    if finding is not None:
+        reason = f"{finding.kind.value} against {finding.clause} in the case {finding.case.name!r}"
+        return Report(Status.DIVERGES, reason, session.name, session.cases, finding)
+    if session.unsteady:
+        reason = "; ".join(session.unsteady)
+        return Report(Status.CANNOT_TELL, reason, session.name, session.cases)
+    seconds = time.monotonic() - begin
+    reason = f"every answer is as specified in {session.cases} cases ({seconds:.1f} s)"
+    return Report(Status.CONFORMS, reason, session.name, session.cases)
 
 
 def conform(peer: Peer, examples: int = 200, seed: int = 0, watch: Watch | None = None) -> Report:
@@ -28,19 +240,19 @@ def conform(peer: Peer, examples: int = 200, seed: int = 0, watch: Watch | None 
     return judge(Session(peer, watch), *searches)
 
 
-def replay(peer: Peer, case: Case, watch: Watch | None = None) -> Report:
+def replay(peer: Peer, case: ConformCase, watch: Watch | None = None) -> Report:
     """One case, twice in one process; one that cannot be run is refused.
 
     Implements: CF-15.
     """
-    script_of(case)
+    expected_run(case)
     return judge(Session(peer, watch), lambda session: session.twice(case))
 
 
 def _generated(examples: int, seed: int) -> Search:
     """The search that needs Hypothesis."""
     try:
-        from valid_ref.testing.conform.generate import homeless, hunt
+        from valid_ref.testing.conform.generate import find_divergence, temporary_home
     except ModuleNotFoundError as error:
         if error.name != "hypothesis":
             raise
@@ -51,7 +263,7 @@ def _generated(examples: int, seed: int) -> Search:
         ) from None
 
     def search(session: Session) -> Finding | None:
-        with homeless():
-            return hunt(session, examples, seed)
+        with temporary_home():
+            return find_divergence(session, examples, seed)
 
     return search

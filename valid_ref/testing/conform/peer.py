@@ -1,13 +1,116 @@
-"""Whom the driver talks to: an object of Python here, a process in `process`."""
+"""Agents that answer requests, what can be wrong with an answer, and agents as Python objects.
 
+An agent that is a process is in `process`.
+"""
+
+import enum
+import functools
 import json
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 import attrs
 
 from valid_ref.document import DocumentError, read_json
-from valid_ref.testing.conform.errors import AgentFault, Kind
+from valid_ref.errors import ValidRefError
+from valid_ref.oracle.divergence import Difference
+from valid_ref.wire import FormError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class ConformError(ValidRefError):
+    """A command or a case that the kit cannot use; it says nothing about an agent."""
+
+
+class Kind(enum.Enum):
+    """What sort of divergence was found.
+
+    Implements: CF-11, CF-12, CF-13.
+    """
+
+    BEHAVIOUR = "behaviour"
+    """A well-formed answer that is not the one that the specification demands."""
+    CRASH = "crash"
+    """The process ended, or said that it could not answer."""
+    TIMEOUT = "time-out"
+    """No answer in time."""
+    INVALID_LINE = "invalid line"
+    """A line that is not one JSON object in UTF-8."""
+    LONG_LINE = "too long a line"
+    """A line that is longer than the limit."""
+    WRONG_FORM = "wrong form"
+    """A JSON object that is not the reply to the request."""
+    NOT_REPEATED = "not repeated"
+    """A fresh process gives another answer to the same case."""
+
+
+class AgentFault(Exception):  # noqa: N818 - a finding about the agent, not an error of the kit
+    """The agent did not answer as the protocol demands; no ValidRefError, since no bad input.
+
+    `value` is what has the wrong form, `source` the agent whose value it is said to be.
+
+    Implements: CF-12, CF-13.
+    """
+
+    def __init__(
+        self,
+        kind: Kind,
+        clause: str,
+        what: str,
+        expected: str,
+        found: str,
+        value: object = None,
+        source: int | None = None,
+    ) -> None:
+        super().__init__(f"{kind.value}: {what}: expected {expected}, found {found} [{clause}]")
+        self.kind, self.clause = kind, clause
+        self.what, self.expected, self.found = what, expected, found
+        self.value, self.source = value, source
+
+    @property
+    def difference(self) -> Difference:
+        """The fault as a finding names it."""
+        return Difference(self.clause, self.what, self.expected, self.found)
+
+
+def wrong_form(clause: str, place: str, expected: str, found: object) -> AgentFault:
+    """A reply that is JSON but not of the form demanded."""
+    return _as_fault(FormError(clause, place, expected, found))
+
+
+def found_as_fault(read: Callable[P, R]) -> Callable[P, R]:
+    """Whatever is of a wrong form in a reply is a fault of the agent."""
+
+    @functools.wraps(read)
+    def reading(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return read(*args, **kwargs)
+        except FormError as error:
+            raise _as_fault(error) from None
+
+    return reading
+
+
+def _as_fault(error: FormError) -> AgentFault:
+    return AgentFault(
+        Kind.WRONG_FORM,
+        error.clause,
+        what=error.place,
+        expected=error.expected,
+        found=error.found,
+        value=error.value,
+        source=error.source,
+    )
+
+
+class OtherProtocolError(ConformError):
+    """The agent speaks another version of the protocol: nothing can be told.
+
+    Implements: CF-2.
+    """
+
 
 LONGEST_LINE = 1 << 22
 """Bytes of the longest line that an agent may send."""
@@ -86,7 +189,7 @@ class ObjectPeer:
         except Exception as error:
             found = f"{type(error).__name__}: {error}"
             raise AgentFault(Kind.CRASH, "CF-12", "reply", "an answer", found) from None
-        return parsed(line.encode())
+        return parse_reply(line.encode())
 
     def renew(self) -> None:
         """A new object."""
@@ -101,7 +204,7 @@ class ObjectPeer:
         return ""
 
 
-def parsed(line: bytes) -> Reply:
+def parse_reply(line: bytes) -> Reply:
     """The JSON object in a line.
 
     Implements: CF-1.

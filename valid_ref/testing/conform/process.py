@@ -11,8 +11,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from valid_ref.testing.conform.errors import AgentFault, ConformError, Kind
-from valid_ref.testing.conform.peer import LONGEST_LINE, Reply, parsed
+from valid_ref.testing.conform.peer import (
+    LONGEST_LINE,
+    AgentFault,
+    ConformError,
+    Kind,
+    Reply,
+    parse_reply,
+)
 
 PIECE = 1 << 16
 """Bytes that are read or written at a time."""
@@ -94,7 +100,7 @@ class ProcessPeer:
         deadline = time.monotonic() + self.timeout
         line = (json.dumps(request, separators=(",", ":")) + "\n").encode()
         self._write(process, line, deadline)
-        return parsed(self._read_line(process, deadline))
+        return parse_reply(self._read_line(process, deadline))
 
     def renew(self) -> None:
         """End the process; the next request starts another."""
@@ -136,10 +142,14 @@ class ProcessPeer:
             self._mark = f"VALID_REF_AGENT_{os.getpid()}_{id(self)}_{time.monotonic_ns()}"
             try:
                 self._process = subprocess.Popen(  # noqa: S603 - the command that is to be judged
-                    self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE, bufsize=0, start_new_session=True,
+                    self.command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    bufsize=0,
+                    start_new_session=True,
                     env={**os.environ, self._mark: "1"},
-                )  # fmt: skip
+                )
             except (OSError, ValueError) as error:
                 raise ConformError(
                     f"cannot start {self.command[0]!r}: {error}", clause="CF-14"
@@ -277,9 +287,10 @@ def _fileno(pipe: IO[bytes] | None) -> int:
 
 
 def _has_ended(
-    process: subprocess.Popen[bytes], seconds: float,
+    process: subprocess.Popen[bytes],
+    seconds: float,
     meanwhile: Callable[[subprocess.Popen[bytes]], object],
-) -> bool:  # fmt: skip
+) -> bool:
     """Whether a process ends within this time; it is left to be waited for."""
     deadline, pause = time.monotonic() + seconds, 0.0005
     while True:

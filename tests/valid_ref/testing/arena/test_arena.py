@@ -18,14 +18,11 @@ from valid_ref.protocols.valid import Private
 from valid_ref.scenario import Scenario
 from valid_ref.scenario.build import build_graph, prepare
 from valid_ref.scenario.parts import ConfiguredBounds, Family, RandomQuadratics
-from valid_ref.testing.arena.assignment import assigned
-from valid_ref.testing.arena.judge import Judgement, digest, judged, play
-from valid_ref.testing.arena.network import in_turn
-from valid_ref.testing.arena.together import processes
-from valid_ref.testing.conform.errors import ConformError, OtherProtocolError
+from valid_ref.testing.arena.judge import ArenaJudgement, digest, judged, play
+from valid_ref.testing.arena.network import assigned, in_turn, processes
 from valid_ref.testing.conform.faults import AGENT, faulty_source
 from valid_ref.testing.conform.faults import fault_named as named
-from valid_ref.testing.conform.peer import ObjectPeer
+from valid_ref.testing.conform.peer import ConformError, ObjectPeer, OtherProtocolError
 
 SMALL = Scenario(graph=Family("path:3"), loss=RandomQuadratics(dimension=2), rounds=3)
 FOUR = attrs.evolve(SMALL, graph=Family("complete:4"), byzantine=(3,))
@@ -49,7 +46,9 @@ Held = agent(
 )
 
 
-def judge(scenario: Scenario, agents: dict[int, type], output: Path | None = None) -> Judgement:
+def judge(
+    scenario: Scenario, agents: dict[int, type], output: Path | None = None
+) -> ArenaJudgement:
     peers = {number: ObjectPeer(made) for number, made in agents.items()}
     return judged(play(prepare(scenario), peers), scenario, output)
 
@@ -62,10 +61,12 @@ def networks(draw: st.DrawFn) -> tuple[Scenario, dict[int, type]]:
         st.sampled_from([None, Equivocation(), HashLiar(), EstimateLiar(), SilentSource()])
     )
     scenario = Scenario(
-        graph=Family(graph), loss=RandomQuadratics(dimension=draw(st.integers(1, 3))),
-        rounds=draw(st.integers(1, 4)), seed=draw(st.integers(0, 99)),
+        graph=Family(graph),
+        loss=RandomQuadratics(dimension=draw(st.integers(1, 3))),
+        rounds=draw(st.integers(1, 4)),
+        seed=draw(st.integers(0, 99)),
         bounds=draw(st.sampled_from([ConfiguredBounds(1.0, 1.0), Scenario().bounds])),
-    )  # fmt: skip
+    )
     agents = range(build_graph(scenario).agents)
     if attack is not None:
         liar = draw(st.sampled_from(agents))

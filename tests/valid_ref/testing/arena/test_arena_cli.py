@@ -61,10 +61,14 @@ def test_a_network_of_processes_gives_the_bytes_of_valid_ref_record(tmp_path) ->
     assert done.exit_code == 0, done.output
     record_run(run(scenario), tmp_path / "alone.zip")
     assert output.read_bytes() == (tmp_path / "alone.zip").read_bytes()
-    for words in ("conforms: every word", "outcome c",
-                  f"agent 0: {command} (example, floods fresh)", "agent 1: reference",
-                  "agent 3: Byzantine: equivocation",
-                  "the reference alone gives the same bytes"):  # fmt: skip
+    for words in (
+        "conforms: every word",
+        "outcome c",
+        f"agent 0: {command} (example, floods fresh)",
+        "agent 1: reference",
+        "agent 3: Byzantine: equivocation",
+        "the reference alone gives the same bytes",
+    ):
         assert words in done.output
 
 
@@ -82,15 +86,27 @@ def test_a_report_for_machines_and_one_in_a_word(scenario) -> None:
 
 
 WRONG = [
-    ("if request.get('round') == 3: os.write(2, b'oh \\x1b no\\n'); os._exit(7)",
-     "send in LocalValidate.keys round 1: crash [CF-12]", "it ended with status 7"),
-    ("if request.get('round') == 2: time.sleep(60)",
-     "mix in LearnModel round 2: time-out [CF-13]", "an answer in time"),
-    ("if request['op'] == 'end': print('so long', flush=True); continue",
-     "end in the end: invalid line [CF-1]", "so long"),
-    ("if request['op'] == 'receive': print('[]', flush=True); continue",
-     "receive in LearnModel round 1: invalid line [CF-1]", "one JSON object"),
-]  # fmt: skip
+    (
+        "if request.get('round') == 3: os.write(2, b'oh \\x1b no\\n'); os._exit(7)",
+        "send in LocalValidate.keys round 1: crash [CF-12]",
+        "it ended with status 7",
+    ),
+    (
+        "if request.get('round') == 2: time.sleep(60)",
+        "mix in LearnModel round 2: time-out [CF-13]",
+        "an answer in time",
+    ),
+    (
+        "if request['op'] == 'end': print('so long', flush=True); continue",
+        "end in the end: invalid line [CF-1]",
+        "so long",
+    ),
+    (
+        "if request['op'] == 'receive': print('[]', flush=True); continue",
+        "receive in LearnModel round 1: invalid line [CF-1]",
+        "one JSON object",
+    ),
+]
 
 
 @pytest.mark.checks("CF-22")
@@ -176,8 +192,11 @@ def test_a_signal_ends_all_processes(number, status: int, scenario, tmp_path) ->
     program = "from valid_ref.cli import main; main()"
     started = subprocess.Popen(
         [sys.executable, "-c", program, "arena", scenario, "--agent", "0-2", command],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ,
+    )
     deadline = time.monotonic() + 60
     while len(running(mark)) < 3 and time.monotonic() < deadline:
         time.sleep(0.05)

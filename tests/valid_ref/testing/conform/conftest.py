@@ -5,22 +5,21 @@ from collections.abc import Callable
 
 import pytest
 
-from valid_ref.testing.conform.case import Case
+from valid_ref.testing.conform.case import ConformCase, ExpectedRun, expected_run
 from valid_ref.testing.conform.cases import fixed_cases
 from valid_ref.testing.conform.faults import AGENT, Fault, faulty_source
-from valid_ref.testing.conform.script import Script, script_of
 
-played: Callable[[Case], Script] = functools.lru_cache(maxsize=256)(script_of)
+played: Callable[[ConformCase], ExpectedRun] = functools.lru_cache(maxsize=256)(expected_run)
 """What the reference does in a case; the same for every agent that is tested."""
 
 
 @pytest.fixture(scope="session", name="played")
-def _played() -> Callable[[Case], Script]:
+def _played() -> Callable[[ConformCase], ExpectedRun]:
     return played
 
 
 @pytest.fixture(scope="session")
-def cases() -> tuple[Case, ...]:
+def cases() -> tuple[ConformCase, ...]:
     return fixed_cases()
 
 

@@ -6,13 +6,11 @@ import sys
 import pytest
 
 from valid_ref.oracle.check import Status
-from valid_ref.testing.conform.errors import AgentFault
 from valid_ref.testing.conform.faults import AGENT
-from valid_ref.testing.conform.generate import hunt
-from valid_ref.testing.conform.kit import conform
-from valid_ref.testing.conform.peer import ObjectPeer
+from valid_ref.testing.conform.generate import find_divergence
+from valid_ref.testing.conform.kit import Session, conform, first_finding, judge
+from valid_ref.testing.conform.peer import AgentFault, ObjectPeer
 from valid_ref.testing.conform.process import ProcessPeer
-from valid_ref.testing.conform.session import Session, first_finding, judge
 
 FLOOD = ("values = self.held if r == self.R else self.fresh", "values = self.held")
 SAYS_HELD = ('"flood": "fresh"', '"flood": "held"')
@@ -58,7 +56,7 @@ def test_the_example_conforms_in_fixed_and_in_generated_cases(cases, made) -> No
 @pytest.mark.checks("CF-15", "CF-17")
 def test_the_example_conforms_in_a_thousand_generated_cases() -> None:
     session = Session(ProcessPeer([sys.executable, str(AGENT)]))
-    report = judge(session, lambda one: hunt(one, 1000, 0))
+    report = judge(session, lambda one: find_divergence(one, 1000, 0))
     assert report.status is Status.CONFORMS, report
     assert report.cases == 1000
 

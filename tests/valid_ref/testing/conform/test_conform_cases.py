@@ -24,18 +24,17 @@ from valid_ref.scenario.build import build_graph
 from valid_ref.testing.attacks import Shapes
 from valid_ref.testing.conform import generate
 from valid_ref.testing.conform.case import (
-    Case,
+    ConformCase,
     case_from_json,
     case_schema,
     case_text,
+    expected_run,
     load_case,
     save_case,
 )
-from valid_ref.testing.conform.errors import AgentFault, ConformError, Kind
 from valid_ref.testing.conform.faults import fault_named
-from valid_ref.testing.conform.peer import ObjectPeer
-from valid_ref.testing.conform.script import script_of
-from valid_ref.testing.conform.session import Session, judge
+from valid_ref.testing.conform.kit import Session, judge
+from valid_ref.testing.conform.peer import AgentFault, ConformError, Kind, ObjectPeer
 
 
 @pytest.mark.checks("CF-15")
@@ -68,13 +67,13 @@ def test_fixed_cases_reach_every_alarm_and_both_verdicts(cases, played) -> None:
 )
 def test_cases_that_make_no_sense_are_refused(cases, changes, reason: str) -> None:
     with pytest.raises(ConformError, match=reason):
-        script_of(attrs.evolve(cases[5], **changes))
+        expected_run(attrs.evolve(cases[5], **changes))
 
 
 @pytest.mark.checks("CF-15")
 def test_only_the_repaired_reading_is_judged(cases, tmp_path) -> None:
     with pytest.raises(ConformError, match="repaired reading"):
-        Case("printed", 0, attrs.evolve(cases[0].scenario, without=("P14",)))
+        ConformCase("printed", 0, attrs.evolve(cases[0].scenario, without=("P14",)))
     with pytest.raises(DocumentError, match="unknown field"):
         case_from_json('{"names": 1}')
     with pytest.raises(ConformError, match="cannot read"):
@@ -96,21 +95,27 @@ KINDS = {
 """What generated cases must be like: parameters, attacks, and the phases of the alarms."""
 
 
-def kinds(case: Case) -> set[object]:
-    scenario, turns = case.scenario, script_of(case).turns
+def kinds(case: ConformCase) -> set[object]:
+    scenario, turns = case.scenario, expected_run(case).turns
     messages = (message for turn in turns for message in turn.inbox.values())
     longest = max((len(m) for m in messages if isinstance(m, Mapping)), default=0)
     return {
-        scenario.keys_checked, type(scenario.bounds).__name__, ("checks", len(scenario.checks)),
-        ("d", Shapes.of(scenario).dimension), ("f", scenario.precision.fraction_bits),
-        ("prime", scenario.prime), ("keys", scenario.keys is None),
-        ("start", scenario.start is None), ("gradients", case.gradients is None),
+        scenario.keys_checked,
+        type(scenario.bounds).__name__,
+        ("checks", len(scenario.checks)),
+        ("d", Shapes.of(scenario).dimension),
+        ("f", scenario.precision.fraction_bits),
+        ("prime", scenario.prime),
+        ("keys", scenario.keys is None),
+        ("start", scenario.start is None),
+        ("gradients", case.gradients is None),
         ("byzantine", min(2, len(scenario.byzantine))),
         ("named", scenario.attack is not None and not isinstance(scenario.attack, Edits)),
-        ("agents", build_graph(scenario).agents), ("hundreds of entries", longest > 200),
+        ("agents", build_graph(scenario).agents),
+        ("hundreds of entries", longest > 200),
         *(type(check.weights).__name__ for check in scenario.checks),
         *(alarm.phase for turn in turns for alarm in turn.alarms),
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.checks("CF-15")
@@ -120,7 +125,7 @@ def test_generated_cases_are_of_every_kind_and_can_be_run() -> None:
 
     @settings(max_examples=60, database=None, phases=[Phase.generate])
     @given(generate.cases())
-    def collect(case: Case) -> None:
+    def collect(case: ConformCase) -> None:
         assert case_from_json(case_text(case)) == case
         seen.update(kinds(case))
 
@@ -134,7 +139,7 @@ def test_generated_cases_are_of_every_kind_and_can_be_run() -> None:
 @pytest.mark.checks("CF-15")
 def test_the_first_divergence_is_made_small(made) -> None:
     session = Session(ObjectPeer(made(fault_named("gradient-added"))))
-    finding = judge(session, lambda one: generate.hunt(one, 100, 5)).finding
+    finding = judge(session, lambda one: generate.find_divergence(one, 100, 5)).finding
     assert finding is not None
     assert finding.clause == "AR-5"
     scenario = finding.case.scenario
@@ -158,16 +163,16 @@ class Hiccup(ObjectPeer):
 @pytest.mark.checks("CF-14")
 def test_what_goes_wrong_among_generated_cases_is_told_too(made) -> None:
     """A time-out that does not come again and a fault of the kit are neither guilt nor praise."""
-    report = judge(Session(Hiccup(made())), lambda one: generate.hunt(one, 30, 0))
+    report = judge(Session(Hiccup(made())), lambda one: generate.find_divergence(one, 30, 0))
     assert report.status is Status.CANNOT_TELL
     assert "did not happen again" in report.reason
     counted = iter(range(5))
 
-    def broken(case: Case):
-        return script_of(case) if next(counted, None) is not None else 1 // 0
+    def broken(case: ConformCase):
+        return expected_run(case) if next(counted, None) is not None else 1 // 0
 
     session = Session(ObjectPeer(made()), played=broken)
-    report = judge(session, lambda one: generate.hunt(one, 30, 0))
+    report = judge(session, lambda one: generate.find_divergence(one, 30, 0))
     assert report.status is Status.CANNOT_TELL
     assert "after 5 cases: ZeroDivisionError" in report.reason
 
@@ -180,7 +185,7 @@ def test_with_no_time_to_shrink_the_first_case_is_given_back_always_the_same(
 
     def found(seed: int):
         session = Session(ObjectPeer(made(fault_named("gradient-half-up"))))
-        finding = judge(session, lambda one: generate.hunt(one, 300, seed)).finding
+        finding = judge(session, lambda one: generate.find_divergence(one, 300, seed)).finding
         assert finding is not None
         assert finding.clause == "AR-3"
         return case_text(finding.case)
@@ -196,7 +201,7 @@ class Noted(Session):
         super().__init__(*arguments, **options)
         self.findings = []
 
-    def confirmed(self, case: Case):
+    def confirmed(self, case: ConformCase):
         finding = super().confirmed(case)
         if finding is not None:
             self.findings.append(finding)
@@ -289,8 +294,14 @@ def unreadable(plain):
 
 
 WRONG = (
-    random_answers, less_and_less, stateful, crashing, slow, unpredictable_greeting, unreadable,
-)  # fmt: skip
+    random_answers,
+    less_and_less,
+    stateful,
+    crashing,
+    slow,
+    unpredictable_greeting,
+    unreadable,
+)
 
 
 @pytest.mark.checks("CF-14", "CF-15")
@@ -298,7 +309,7 @@ WRONG = (
 def test_no_confirmed_finding_is_lost_however_an_agent_behaves(wrong, made, monkeypatch) -> None:
     monkeypatch.setattr(generate, "SHRINKING", 0.5)
     session = Noted(ObjectPeer(wrong(made())))
-    report = judge(session, lambda one: generate.hunt(one, 60, 2))
+    report = judge(session, lambda one: generate.find_divergence(one, 60, 2))
     assert session.findings
     assert report.status is Status.DIVERGES, report.reason
     assert report.finding is not None
@@ -320,7 +331,7 @@ def test_no_confirmed_finding_is_lost_whatever_hypothesis_raises(error, made, mo
 
     monkeypatch.setattr(generate, "find", failing)
     session = Session(ObjectPeer(made(fault_named("gradient-added"))))
-    finding = judge(session, lambda one: generate.hunt(one, 30, 5)).finding
+    finding = judge(session, lambda one: generate.find_divergence(one, 30, 5)).finding
     assert finding is not None
     assert finding.clause == "AR-5"
 
@@ -328,7 +339,7 @@ def test_no_confirmed_finding_is_lost_whatever_hypothesis_raises(error, made, mo
         raise error
 
     monkeypatch.setattr(generate, "find", failing_at_once)
-    report = judge(Session(ObjectPeer(made())), lambda one: generate.hunt(one, 30, 5))
+    report = judge(Session(ObjectPeer(made())), lambda one: generate.find_divergence(one, 30, 5))
     assert report.status is Status.CANNOT_TELL
 
 
@@ -341,7 +352,7 @@ def test_no_confirmed_finding_is_lost_where_cases_change_while_shrinking(
     some = st.integers(0, 10**6).map(lambda _: cases[0 if next(drawn) < 1 else 1 + next(drawn) % 3])
     monkeypatch.setattr(generate, "cases", lambda: some)
     session = Noted(ObjectPeer(first_case_only(made())), played=played)
-    report = judge(session, lambda one: generate.hunt(one, 30, 5))
+    report = judge(session, lambda one: generate.find_divergence(one, 30, 5))
     assert session.findings
     assert report.finding is not None
     assert report.finding.clause == "AR-4"
@@ -361,10 +372,10 @@ def first_case_only(plain):
 def test_no_confirmed_finding_is_lost_where_the_kit_fails_while_shrinking(made) -> None:
     found = []
 
-    def broken(case: Case):
+    def broken(case: ConformCase):
         if len(found) > 2:
             raise ZeroDivisionError
-        return script_of(case)
+        return expected_run(case)
 
     class Counted(Session):
         def drive(self, case):
@@ -373,7 +384,7 @@ def test_no_confirmed_finding_is_lost_where_the_kit_fails_while_shrinking(made) 
             return finding
 
     session = Counted(ObjectPeer(made(fault_named("gradient-added"))), played=broken)
-    report = judge(session, lambda one: generate.hunt(one, 30, 5))
+    report = judge(session, lambda one: generate.find_divergence(one, 30, 5))
     assert report.status is Status.DIVERGES, report
     assert report.finding is not None
     assert report.finding.clause == "AR-5"

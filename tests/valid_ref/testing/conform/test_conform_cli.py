@@ -9,8 +9,8 @@ import typer
 from typer.testing import CliRunner
 
 from valid_ref.cli.conform import conform
-from valid_ref.testing.conform.errors import ConformError
 from valid_ref.testing.conform.faults import AGENT, FAULTS
+from valid_ref.testing.conform.peer import ConformError
 
 app = typer.Typer()
 app.command()(conform)
@@ -25,9 +25,13 @@ def test_a_fault_is_told_and_replayed(tmp_path) -> None:
     file = tmp_path / "case.json"
     done = invoke("--fault", "eta-index", "--examples", 0, "--save", file)
     assert done.exit_code == 1
-    for words in ("diverges: behaviour against LV-5", "agent 1, LocalValidate.hashes round 1",
-                  "entry 2", "last agreed: the alarms of LocalValidate.keys round 4",
-                  f"--replay {file} --fault eta-index"):  # fmt: skip
+    for words in (
+        "diverges: behaviour against LV-5",
+        "agent 1, LocalValidate.hashes round 1",
+        "entry 2",
+        "last agreed: the alarms of LocalValidate.keys round 4",
+        f"--replay {file} --fault eta-index",
+    ):
         assert words in done.output
     again = invoke("--replay", file, "--fault", "eta-index")
     assert again.exit_code == 1

@@ -4,11 +4,10 @@ import sys
 
 import pytest
 
-from valid_ref.testing.conform.errors import ConformError, Kind
 from valid_ref.testing.conform.faults import AGENT, FAULTS, Fault, fault_named, faulty_source
-from valid_ref.testing.conform.peer import ObjectPeer
+from valid_ref.testing.conform.kit import Session, first_finding
+from valid_ref.testing.conform.peer import ConformError, Kind, ObjectPeer
 from valid_ref.testing.conform.process import ProcessPeer
-from valid_ref.testing.conform.session import Session, first_finding
 from valid_ref.trace import find_root
 
 ROOT = find_root(AGENT)

@@ -11,8 +11,9 @@ import pytest
 
 from valid_ref.oracle.check import Status
 from valid_ref.testing.conform import peer as peers
-from valid_ref.testing.conform.errors import AgentFault, ConformError, Kind
 from valid_ref.testing.conform.faults import AGENT
+from valid_ref.testing.conform.kit import Session, first_finding, judge
+from valid_ref.testing.conform.peer import AgentFault, ConformError, Kind
 from valid_ref.testing.conform.process import (
     KEPT,
     LAST_LINES,
@@ -20,7 +21,6 @@ from valid_ref.testing.conform.process import (
     ProcessPeer,
     ending_on_signals,
 )
-from valid_ref.testing.conform.session import Session, first_finding, judge
 
 HELLO = (
     '{"protocol": "valid-ref/conformance/1", "name": "x", "flood": "fresh", "integers": "number"}'

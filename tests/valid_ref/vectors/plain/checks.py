@@ -6,28 +6,29 @@ Standard library only.
 from fractions import Fraction
 from math import ceil, isqrt
 
-from units import (
-    adjacency,
-    demand,
-    field,
-    four,
-    graph,
-    ints,
-    length,
-    range_rule,
-    square,
-    texts,
-)
+from units import adjacency, demand, field, four, graph, ints, length, range_rule, square, texts
 
 OTHER = "something else"
 CLAUSES = {
-    "MISSING_MESSAGE": "MO-8", "MALFORMED_MESSAGE": "MO-8", "OUT_OF_RANGE": "AR-11",
-    "OWN_UPDATE_OUT_OF_RANGE": "AR-14", "UNKNOWN_TAG": "VB-9", "MALFORMED_VALUE": "VB-9",
-    "DIFFERENT_VALUE": "VB-6", "NO_VALUE": "VB-8", "MODEL_NORM": "LV-2", "GRADIENT_NORM": "LV-2",
-    "INCONSISTENT_HASHES": "LV-7", "BROKEN_RELATION": "LV-8", "SELF_MISMATCH": "LV-9",
-    "INCONSISTENT_ESTIMATES": "GV-4", "SELF_ESTIMATE_MISMATCH": "GV-4", "NOT_OPTIMAL": "GV-5",
-    "TOO_HETEROGENEOUS": "GV-6", "NEIGHBOUR_ALARM": "SA-3",
-}  # fmt: skip
+    "MISSING_MESSAGE": "MO-8",
+    "MALFORMED_MESSAGE": "MO-8",
+    "OUT_OF_RANGE": "AR-11",
+    "OWN_UPDATE_OUT_OF_RANGE": "AR-14",
+    "UNKNOWN_TAG": "VB-9",
+    "MALFORMED_VALUE": "VB-9",
+    "DIFFERENT_VALUE": "VB-6",
+    "NO_VALUE": "VB-8",
+    "MODEL_NORM": "LV-2",
+    "GRADIENT_NORM": "LV-2",
+    "INCONSISTENT_HASHES": "LV-7",
+    "BROKEN_RELATION": "LV-8",
+    "SELF_MISMATCH": "LV-9",
+    "INCONSISTENT_ESTIMATES": "GV-4",
+    "SELF_ESTIMATE_MISMATCH": "GV-4",
+    "NOT_OPTIMAL": "GV-5",
+    "TOO_HETEROGENEOUS": "GV-6",
+    "NEIGHBOUR_ALARM": "SA-3",
+}
 
 
 def alarm(reason, phase, number, sender=None, about=None):
@@ -193,7 +194,7 @@ def parameters(parameters):
     demand(a and len(a) == len(A) and all(1 <= step < 2**62 for step in a + A), "AR-2")
     field(p)
     demand(d >= 1 and max(map(len, near)) <= public["max_degree"], "AR-10")
-    range_rule(public["step_bits"], a, public["max_degree"], p, X, G)
+    range_rule(public["step_bits"], a, public["max_degree"], p, model_limit=X, gradient_limit=G)
     demand(len(x0) == d, "LM-1")
     demand(all(abs(entry) < X for entry in x0), "AR-10")
     length(p, d * T)
@@ -220,7 +221,9 @@ CHECKS = {
     "report": lambda parameters, keys, **sent: {
         "hashes": texts(report_of(parameters, ints(keys), transcript(sent["transcript"])))
     },
-    "hashes": hashes, "exponential-weights": weights, "thresholds": thresholds,
+    "hashes": hashes,
+    "exponential-weights": weights,
+    "thresholds": thresholds,
     "polynomial-weights": lambda rounds, power: {
         "weights": texts(t**power for t in range(1, rounds + 1))
     },
@@ -232,4 +235,4 @@ CHECKS = {
         "well_formed": estimate_form(parameters)(candidate(value))
     },
     "estimates": estimates,
-}  # fmt: skip
+}

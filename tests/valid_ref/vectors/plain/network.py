@@ -83,8 +83,9 @@ class Network:
             fresh = {v: {} for v in self.honest}
             for v in self.honest:
                 for u in self.near[v]:
-                    for tag, value in self._entries(v, u, inbox[v][u], phase, number, tags,
-                                                    well_formed):  # fmt: skip
+                    for tag, value in self._entries(
+                        v, u, inbox[v][u], (phase, number), tags=tags, well_formed=well_formed
+                    ):
                         if tag in held[v] and held[v][tag] != value:
                             self._object(v, "DIFFERENT_VALUE", phase, number, u, tag_text(tag))
                         elif tag not in held[v] and not last:
@@ -98,7 +99,8 @@ class Network:
     def _object(self, v, *what):
         self.alarms[v].append(alarm(*what))
 
-    def _entries(self, v, u, message, phase, number, tags, well_formed):
+    def _entries(self, v, u, message, place, *, tags, well_formed):
+        phase, number = place
         if not isinstance(message, dict):
             reason = "MISSING_MESSAGE" if message is None else "MALFORMED_MESSAGE"
             self._object(v, reason, phase, number, u)
@@ -144,7 +146,7 @@ def learn(net, public, gradients):
             models = [got[v][u][-1][0] if t else start for u in net.near[v]]
             ghat, found = gradients[t][v], None
             if v not in silent and ghat is not None:
-                found = updated(k, A, X, G, mixed(k, a, last, models), ints(ghat))
+                found = updated(k, A, (X, G), mixed(k, a, last, models), ints(ghat))
             if found is None and v not in silent:
                 silent.add(v)
                 about = "OWN_UPDATE_OUT_OF_RANGE", "LearnModel", t + 1, None, str(v)
@@ -195,10 +197,14 @@ def run(case):
         net.alarms[v] += estimate_alarms(public, v, held[v], estimate_of(public, own[v]))[0]
     state = net.agreement([v for v in net.honest if net.alarms[v]])
     ends = [
-        {"agent": v, "valid": not state[v], "model": None if state[v] else texts(own[v][-1][0]),
-         "alarms": net.alarms[v]}
+        {
+            "agent": v,
+            "valid": not state[v],
+            "model": None if state[v] else texts(own[v][-1][0]),
+            "alarms": net.alarms[v],
+        }
         for v in net.honest
-    ]  # fmt: skip
+    ]
     return net.as_expected(expected["said"]) and in_order(ends) == in_order(expected["ends"])
 
 
@@ -214,10 +220,13 @@ def broadcast_case(case):
     tags, form = [(v, -1) for v in range(net.n)], residues(0, int(given["prime"]))
     held = net.broadcast("LocalValidate.keys", tags, own, form)
     ends = [
-        {"agent": v, "held": [[s, str(e)] for (s, _slot), e in sorted(held[v].items())],
-         "alarms": net.alarms[v]}
+        {
+            "agent": v,
+            "held": [[s, str(e)] for (s, _slot), e in sorted(held[v].items())],
+            "alarms": net.alarms[v],
+        }
         for v in net.honest
-    ]  # fmt: skip
+    ]
     return net.as_expected(expected["said"]) and in_order(ends) == in_order(expected["ends"])
 
 

@@ -107,10 +107,11 @@ def mixed(k, a, own, neighbours):
     return [(x << k) + a * sum(u[j] - x for u in neighbours) for j, x in enumerate(own)]
 
 
-def updated(k, A, X_max, G_max, Y, Ghat):
+def updated(k, A, limits, Y, Ghat):
     """Model and scaled gradient; None where the agent must fall silent."""
     x = [nearest(Fraction(y - A * g, 2**k)) for y, g in zip(Y, Ghat, strict=True)]
     gamma = [y - (e << k) for y, e in zip(Y, x, strict=True)]
+    X_max, G_max = limits
     inside = all(abs(e) < X_max for e in x) and all(abs(e) < G_max for e in gamma)
     return (x, gamma) if inside else None
 
@@ -120,7 +121,8 @@ def mix(step_bits, a, own, neighbours):
 
 
 def update(step_bits, A, model_limit, gradient_limit, Y, Ghat):
-    found = updated(step_bits, int(A), int(model_limit), int(gradient_limit), ints(Y), ints(Ghat))
+    limits = int(model_limit), int(gradient_limit)
+    found = updated(step_bits, int(A), limits, ints(Y), ints(Ghat))
     if found is None:
         return {"silent": True}
     return {"model": texts(found[0]), "scaled_gradient": texts(found[1])}
@@ -214,8 +216,9 @@ def root_up(value):
     return 0 if least <= 0 else isqrt(least - 1) + 1
 
 
-def derive(dimension, mu, beta, F0, fraction_bits, step_bits, mixing, gradient, max_degree,
-           start_squared):  # fmt: skip
+def derive(
+    dimension, mu, beta, F0, fraction_bits, step_bits, mixing, gradient, max_degree, start_squared
+):
     demand(F0 is not None, "GU-8")
     mu, beta, F, half = Fraction(mu), Fraction(beta), Fraction(F0), Fraction(1, 2)
     demand(0 < mu <= beta and F >= 0, "GU-8")
@@ -243,8 +246,9 @@ def configure(fraction_bits, rounds, model, gradient):
     return {"model_squared": [one] * rounds, "gradient_squared": [two] * rounds}
 
 
-def conflicts(gradient, model_limit, gradient_limit, model_squared, gradient_squared,
-              start_squared, step_bits):  # fmt: skip
+def conflicts(
+    gradient, model_limit, gradient_limit, model_squared, gradient_squared, start_squared, step_bits
+):
     models = [int(start_squared), *ints(model_squared)]
     scaled = [A * root_up(C) for A, C in zip(ints(gradient), ints(gradient_squared), strict=True)]
     found = [root_up(B) >= int(model_limit) for B in models]
@@ -269,9 +273,7 @@ def phi(losses, agents, point):
     own = sum(map(square, found))
     if b == 0:
         return {"phi": None if any(total) else ratio(own), "vectors": []}
-    return {
-        "phi": ratio(own + square(total) / b), "vectors": [[ratio(-s / b) for s in total]] * b,
-    }  # fmt: skip
+    return {"phi": ratio(own + square(total) / b), "vectors": [[ratio(-s / b) for s in total]] * b}
 
 
 def member(losses, agents, point, e1, e2):
@@ -288,8 +290,10 @@ def member(losses, agents, point, e1, e2):
 
 def heterogeneity(losses):
     rows = [list(map(Fraction, one["hessian"])) for one in losses]
-    pulls = [[h * Fraction(c) for h, c in zip(r, one["centre"], strict=True)]
-             for r, one in zip(rows, losses, strict=True)]  # fmt: skip
+    pulls = [
+        [h * Fraction(c) for h, c in zip(r, one["centre"], strict=True)]
+        for r, one in zip(rows, losses, strict=True)
+    ]
     totals = zip(zip(*pulls, strict=True), zip(*rows, strict=True), strict=True)
     best = [sum(pull) / sum(slope) for pull, slope in totals]
     found = gradients_at(losses, range(len(losses)), best)
@@ -323,18 +327,38 @@ def distance(losses, agents, delta, point):
 
 
 UNITS = {
-    "graph": graph, "assumptions": assumptions, "step-size": step_size, "limits": limits,
-    "range-rule": range_rule, "to-lattice": to_lattice, "point": point, "mix": mix,
+    "graph": graph,
+    "assumptions": assumptions,
+    "step-size": step_size,
+    "limits": limits,
+    "range-rule": range_rule,
+    "to-lattice": to_lattice,
+    "point": point,
+    "mix": mix,
     "shift": lambda bits, entries: {
         "entries": texts(nearest(Fraction(e, 2**bits)) for e in ints(entries))
     },
-    "update": update, "residual": residual, "in-range": in_range,
+    "update": update,
+    "residual": residual,
+    "in-range": in_range,
     "read-gradient": lambda A, Gamma: {"gradient": texts(g // int(A) for g in ints(Gamma))},
     "squared-norm": lambda entries: {"square": str(square(ints(entries)))},
-    "field": field, "length": length, "key": key, "hash": hash_both, "colliding-keys": colliding,
-    "collision-bound": collision_bound, "round-polynomials": polynomials,
-    "four-hashes": four_hashes, "root": lambda value: {"root": str(root_up(Fraction(value)))},
-    "derive": derive, "configure": configure, "conflicts": conflicts, "phi": phi, "member": member,
-    "heterogeneity": heterogeneity, "ellipsoid": ellipsoid, "distance": distance,
-}  # fmt: skip
+    "field": field,
+    "length": length,
+    "key": key,
+    "hash": hash_both,
+    "colliding-keys": colliding,
+    "collision-bound": collision_bound,
+    "round-polynomials": polynomials,
+    "four-hashes": four_hashes,
+    "root": lambda value: {"root": str(root_up(Fraction(value)))},
+    "derive": derive,
+    "configure": configure,
+    "conflicts": conflicts,
+    "phi": phi,
+    "member": member,
+    "heterogeneity": heterogeneity,
+    "ellipsoid": ellipsoid,
+    "distance": distance,
+}
 """By operation: the fields of `input` as arguments, `expected` as the result."""

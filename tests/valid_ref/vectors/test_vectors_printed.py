@@ -1,36 +1,101 @@
-"""Replays checks, broadcasts, agreements and whole runs from JSON with the protocol's machines."""
+"""The cases that show the text as printed: no other implementation has the switches for them all.
+
+The reference replays them from the files; nothing here imports the generator.
+"""
 
 import math
-from collections.abc import Mapping
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
+import pytest
 
-from tests.valid_ref.vectors.reading import (
-    Json,
-    alarms,
-    candidate,
-    ints,
-    parameters,
-    real,
-    texts,
-    transcript,
-    vector,
-)
+from tests.valid_ref.vectors.reading import Json, files, load, printed
+from valid_ref.alarms import Raised
 from valid_ref.graph import AgentGraph
-from valid_ref.lattice import GradientSource
+from valid_ref.hashing import PrimeField
+from valid_ref.lattice import GradientSource, LatticeParameters
 from valid_ref.machine import CausalView, Edge, Machine, Message, Round, run_machine
-from valid_ref.protocols import global_validate, local_validate
+from valid_ref.protocols import local_validate
 from valid_ref.protocols.agreement import ValidationStateAgreement
 from valid_ref.protocols.broadcast import ValidatedBroadcast
-from valid_ref.protocols.learn import LearningMessage, Transcripts
-from valid_ref.protocols.parameters import (
-    ValidParameters,
-    exponential_weights,
-    make_weighting,
-    polynomial_weights,
-)
+from valid_ref.protocols.learn import LearningMessage
+from valid_ref.protocols.parameters import Bounds, CheckedKeys, ValidParameters, Weighting
 from valid_ref.protocols.valid import ESTIMATES, Private, Valid
 from valid_ref.reading import Reading
+from valid_ref.schedule import Precision, Schedule
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def ints(values: Iterable[str]) -> tuple[int, ...]:
+    return tuple(int(value) for value in values)
+
+
+def vector(values: Iterable[str]) -> np.ndarray:
+    return np.array(ints(values), dtype=np.int64)
+
+
+def texts(values: Iterable[int]) -> list[str]:
+    return [str(int(value)) for value in values]
+
+
+def parameters(given: Json) -> ValidParameters:
+    reading = Reading.without(*given["without"])
+    bounds = given["bounds"]
+    return ValidParameters(
+        AgentGraph.from_edges(given["agents"], given["edges"]),
+        LatticeParameters(
+            given["dimension"],
+            Schedule(
+                Precision(given["fraction_bits"], given["step_bits"]),
+                ints(given["mixing"]),
+                ints(given["gradient"]),
+            ),
+            given["max_degree"],
+            int(given["prime"]),
+            model_limit=int(given["model_limit"]),
+            gradient_limit=int(given["gradient_limit"]),
+            enforce_field_range=reading.P20,
+        ),
+        vector(given["start_model"]),
+        PrimeField(int(given["prime"])),
+        bounds=bounds and Bounds(ints(bounds["model_squared"]), ints(bounds["gradient_squared"])),
+        weightings=tuple(
+            Weighting(
+                each["name"],
+                ints(each["weights"]),
+                Fraction(sum(ints(each["weights"]))),
+                int(each["optimality"]),
+                int(each["heterogeneity"]),
+            )
+            for each in given["weightings"]
+        ),
+        checked_keys=CheckedKeys(given["keys_checked"]),
+        reading=reading,
+    )
+
+
+def alarms(raised: Iterable[Raised]) -> Json:
+    def about(value: object) -> str | None:
+        if value is None:
+            return None
+        return "/".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+    return [
+        {
+            "reason": r.alarm.name,
+            "clause": r.alarm.clause,
+            "phase": r.phase,
+            "round": r.round,
+            "sender": r.sender,
+            "about": about(r.about),
+        }
+        for r in raised
+    ]
 
 
 class Malformed:
@@ -82,9 +147,13 @@ def message_json(phase: str, message: Message, tables: Json) -> Json:
         if slot != "key"
     ]
     return {
-        "kind": "entries", "keys": keys, "rows": rows, "nulls": [], "malformed": [],
+        "kind": "entries",
+        "keys": keys,
+        "rows": rows,
+        "nulls": [],
+        "malformed": [],
         "unknown_tags": False,
-    }  # fmt: skip
+    }
 
 
 def replay(
@@ -112,9 +181,7 @@ def replay(
 
     def line(spoken: Round, agent: int) -> Json:
         message = message_json(spoken.phase, spoken.said[agent], tables)
-        return {
-            "phase": spoken.phase, "round": spoken.number, "agent": agent, "message": message,
-        }  # fmt: skip
+        return {"phase": spoken.phase, "round": spoken.number, "agent": agent, "message": message}
 
     return result.states, [line(r, agent) for r in result.rounds for agent in honest], honest
 
@@ -123,10 +190,12 @@ def keys(given: Json) -> Json:
     graph, prime = AgentGraph.from_edges(given["agents"], given["edges"]), int(given["prime"])
     own = {agent: {"key": int(key)} for agent, key in given["keys"]}
     machine = ValidatedBroadcast(
-        graph, "LocalValidate.keys", dict.fromkeys(range(graph.agents), ("key",)),
+        graph,
+        "LocalValidate.keys",
+        dict.fromkeys(range(graph.agents), ("key",)),
         lambda _tag, value: type(value) is int and 0 <= value < prime,
         Reading.without(*given["without"]),
-    )  # fmt: skip
+    )
     private = {agent: own.get(agent, {"key": 0}) for agent in range(graph.agents)}
     states, said, honest = replay(graph, machine, private, given, {})
     ends = [
@@ -174,23 +243,15 @@ def run(given: Json) -> Json:
     ends = []
     for agent in honest:
         model = machine.output(found[agent])
-        ends.append({
-            "agent": agent,
-            "valid": not found[agent].memory.invalid,
-            "model": None if model is None else texts(model),
-            "alarms": alarms(found[agent].memory.alarms),
-        })  # fmt: skip
+        ends.append(
+            {
+                "agent": agent,
+                "valid": not found[agent].memory.invalid,
+                "model": None if model is None else texts(model),
+                "alarms": alarms(found[agent].memory.alarms),
+            }
+        )
     return {"said": said, "ends": ends}
-
-
-def norms(given: Json) -> Json:
-    received = Transcripts((), {given["sender"]: tuple(transcript(given["transcript"]))})
-    return {"alarms": alarms(local_validate.norm_alarms(parameters(given["parameters"]), received))}
-
-
-def report(given: Json) -> Json:
-    public, sent = parameters(given["parameters"]), transcript(given["transcript"])
-    return {"hashes": texts(local_validate.transcript_report(public, ints(given["keys"]), sent))}
 
 
 def hashes(given: Json) -> Json:
@@ -199,92 +260,23 @@ def hashes(given: Json) -> Json:
     return {"alarms": alarms(local_validate.hash_alarms(public, given["agent"], held, own))}
 
 
-def small_parameters(given: Json) -> ValidParameters:
-    """Parameters of which only the prime and the number of agents matter."""
-    n = given.get("agents", 2)
-    return parameters({
-        "agents": n, "edges": [[v, v + 1] for v in range(n - 1)], "dimension": 1,
-        "fraction_bits": 0, "step_bits": 0, "mixing": ["1"], "gradient": ["1"], "max_degree": 2,
-        "prime": given["prime"], "model_limit": "1", "gradient_limit": "1", "start_model": ["0"],
-        "bounds": None, "weightings": [], "keys_checked": "all", "without": [],
-    })  # fmt: skip
+REPLAYS = {"keys": keys, "states": states, "hashes": hashes, "run": run}
 
 
-def key_form(given: Json) -> Json:
-    public = small_parameters(given)
-    return {"well_formed": local_validate.is_key(public, candidate(given["value"]))}
+@pytest.mark.checks("VE-2", "VE-4", "VE-7")
+def test_every_case_as_printed_comes_out_as_its_file_says() -> None:
+    cases = [case for family in files() for case in load(family)["cases"] if printed(case)]
+    assert {case["operation"] for case in cases} == REPLAYS.keys()
+    for case in cases:
+        assert REPLAYS[case["operation"]](case["input"]) == case["expected"], case["id"]
 
 
-def report_form(given: Json) -> Json:
-    public = small_parameters(given)
-    return {"well_formed": local_validate.is_report(public, candidate(given["value"]))}
-
-
-def exponential(given: Json) -> Json:
-    found = exponential_weights(given["rounds"], real(given["gamma"]), given["bits"])
-    return {"weights": texts(found)}
-
-
-def thresholds(given: Json) -> Json:
-    found = make_weighting(
-        "w", ints(given["weights"]), given["agents"], given["fraction_bits"],
-        optimality=real(given["eps_opt"]), heterogeneity=real(given["delta_plus_eps_het"]),
-    )  # fmt: skip
-    return {"optimality": str(found.optimality), "heterogeneity": str(found.heterogeneity)}
-
-
-def estimate(given: Json) -> Json:
-    public, sent = parameters(given["parameters"]), transcript(given["transcript"])
-    return {"estimate": texts(global_validate.estimate(public, sent))}
-
-
-def estimate_form(given: Json) -> Json:
-    public = parameters(given["parameters"])
-    return {"well_formed": global_validate.is_estimate(public, candidate(given["value"]))}
-
-
-def estimates(given: Json) -> Json:
-    public = parameters(given["parameters"])
-    held = {(r["reporter"], r["agent"]): ints(r["entries"]) for r in given["estimates"]}
-    raised = global_validate.estimate_alarms(public, given["agent"], held, ints(given["own"]))
-    lowest = [
-        [held[v, u] for v in public.graph.neighbours(u) if (v, u) in held][:1]
-        for u in range(public.graph.agents)
-    ]
-    found = None
-    if all(lowest):
-        agreed = [each for [each] in lowest]
-        pairs = [
-            global_validate.statistics(public, i, agreed) for i in range(len(public.weightings))
-        ]
-        found = [{"optimality": str(one), "heterogeneity": str(two)} for one, two in pairs]
-    return {"alarms": alarms(raised), "statistics": found}
-
-
-def public_parameters(given: Json) -> Json:
-    public = parameters(given["parameters"])
-    sums = [sum(weighting.weights) for weighting in public.weightings]
-    return {"rounds": Valid(public).rounds, "weight_sums": texts(sums)}
-
-
-PROTOCOLS = {
-    "parameters": {"parameters": public_parameters},
-    "broadcast": {"keys": keys},
-    "agreement": {"states": states},
-    "local-checks": {
-        "key-form": key_form, "report-form": report_form, "norms": norms, "report": report,
-        "hashes": hashes,
-    },
-    "global-checks": {
-        "exponential-weights": exponential,
-        "polynomial-weights": lambda given: {
-            "weights": texts(polynomial_weights(given["rounds"], given["power"]))
-        },
-        "thresholds": thresholds,
-        "square-root": lambda given: {"root": str(math.isqrt(int(given["value"])))},
-        "estimate": estimate, "estimate-form": estimate_form, "estimates": estimates,
-    },
-    "runs-honest": {"run": run},
-    "runs-attacks": {"run": run},
-    "runs-errata": {"run": run},
-}  # fmt: skip
+def test_the_replayer_knows_no_generator() -> None:
+    program = (
+        "import sys, tests.valid_ref.vectors.test_vectors_printed\n"
+        "print([name for name in sys.modules if name.startswith('valid_ref.vectors')])"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "[]"

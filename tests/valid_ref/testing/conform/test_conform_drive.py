@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 
 from valid_ref import wire
 from valid_ref.testing.conform.agent import Agent
-from valid_ref.testing.conform.drive import drive
-from valid_ref.testing.conform.errors import Kind
-from valid_ref.testing.conform.peer import ObjectPeer
-from valid_ref.testing.conform.replies import greeted
+from valid_ref.testing.conform.drive import drive, say_hello
+from valid_ref.testing.conform.peer import Kind, ObjectPeer
 
 GARBAGE = (
     None, True, False, 0, 1, -1, 2**63, -(10**30), 1.5, -0.25, "?", "7", "", [], [[]], [1, 2], {},
@@ -75,7 +73,7 @@ def same(original: object, instead: object) -> bool:
 @settings(max_examples=150)
 def test_every_change_of_an_answer_is_found(cases, played, index, when, steps, instead) -> None:
     bent = Bent(when, steps, instead)
-    finding = drive(played(cases[index]), greeted(ObjectPeer(lambda: bent)))
+    finding = drive(played(cases[index]), say_hello(ObjectPeer(lambda: bent)))
     if bent.asked < when or same(bent.original, instead):
         assert finding is None
         return
@@ -98,10 +96,10 @@ def test_alarms_have_one_order_in_replies_and_at_the_end(cases, played, made) ->
             reply = super().end()
             return {**reply, "alarms": reply["alarms"][::-1]}
 
-    finding = drive(played(case), greeted(ObjectPeer(Reversed)))
+    finding = drive(played(case), say_hello(ObjectPeer(Reversed)))
     assert finding is not None
     assert (finding.clause, finding.divergence.difference.what) == ("MO-12", "order of alarms")
-    finding = drive(played(case), greeted(ObjectPeer(EndReversed)))
+    finding = drive(played(case), say_hello(ObjectPeer(EndReversed)))
     assert finding is not None
     assert finding.clause == "MO-7"
 
@@ -129,7 +127,7 @@ def test_a_float_is_blamed_on_the_clause_that_wants_an_integer(
             slot = -1 if phase == "LocalValidate.keys" else 0
             return {"message": {"kind": "entries", "entries": [[source, slot, value]]}}
 
-    finding = drive(script, greeted(ObjectPeer(Floating)))
+    finding = drive(script, say_hello(ObjectPeer(Floating)))
     assert finding is not None
     assert (finding.kind, finding.clause) == (Kind.WRONG_FORM, clause)
 
@@ -144,7 +142,7 @@ def test_a_point_that_no_float_holds_is_a_finding(cases, played, number, clause)
         def mix(self, **fields):
             return {**super().mix(**fields), "point": [number, number]}
 
-    finding = drive(played(cases[0]), greeted(ObjectPeer(Far)))
+    finding = drive(played(cases[0]), say_hello(ObjectPeer(Far)))
     assert finding is not None
     assert finding.clause == clause
 
@@ -176,7 +174,7 @@ def test_neighbours_that_said_nothing_are_left_out_and_the_others_come_last_firs
             heard.append([item["sender"] for item in fields["inbox"]])
             return super().receive(**fields)
 
-    assert drive(played(case), greeted(ObjectPeer(Listening))) is None
+    assert drive(played(case), say_hello(ObjectPeer(Listening))) is None
     assert heard[:3] == [[2, 1], [2], [2, 1]]
 
 
@@ -194,8 +192,12 @@ def test_a_silent_agent_is_not_asked_to_mix_again(cases, played, made) -> None:
             asked.append(("send", fields["round"], "gradient" in fields))
             return super().send(**fields)
 
-    assert drive(played(case), greeted(ObjectPeer(Listening))) is None
+    assert drive(played(case), say_hello(ObjectPeer(Listening))) is None
     assert asked[:6] == [
-        ("mix", 1), ("send", 1, True), ("mix", 2), ("send", 2, True), ("send", 3, False),
+        ("mix", 1),
+        ("send", 1, True),
+        ("mix", 2),
+        ("send", 2, True),
+        ("send", 3, False),
         ("send", 4, False),
-    ]  # fmt: skip
+    ]
