@@ -12,7 +12,8 @@ from torch import Tensor
 from torch_backend.errors import ScreeningError
 from torch_backend.fast import loops, spread
 from torch_backend.rules.order import together
-from valid_ref.lattice import WORD_LIMIT, LatticeParameters, squared_norm
+from valid_ref.kernels import squared_norms
+from valid_ref.lattice import WORD_LIMIT, LatticeParameters
 
 DOUBTFUL = 1e-9
 """Floats whose relative difference is below this decide nothing: sums of up to 10^6 squares in
@@ -77,7 +78,7 @@ def exact_squared_distance(first: Tensor, second: Tensor) -> int:
 
     Implements: AR-12.
     """
-    return squared_norm((first - second).cpu().numpy())
+    return squared_norms((first - second).cpu().numpy()[np.newaxis])[0]
 
 
 def ascending(values: Sequence[float], exactly: Callable[[int], int]) -> list[int]:

@@ -16,6 +16,7 @@ from valid_ref.machine import CausalView, Edge, Message
 from valid_ref.protocols.broadcast import Tag
 from valid_ref.protocols.parameters import CheckedKeys
 from valid_ref.protocols.valid import COMMITMENTS, ESTIMATES, HASHES, ValidState
+from valid_ref.wide import WideIntegers
 
 
 class Which(enum.Enum):
@@ -122,7 +123,7 @@ class FalseReport:
             return revalued(said, {
                 tag: (value[0] + more, *value[1:])
                 for tag, value in said.items()
-                if about(edge, tag) and isinstance(value, tuple) and value
+                if about(edge, tag) and isinstance(value, WideIntegers) and len(value)
             })  # fmt: skip
 
         return Deviation(together(retelling(HASHES, hashes), retelling(ESTIMATES, estimates)))
@@ -151,7 +152,8 @@ class EstimateLiar:
             return revalued(said, {
                 tag: tuple(e + self.units * (i == place) for i, e in enumerate(value))
                 for tag, value in said.items()
-                if tag[0] == edge[0] and self.about in {None, tag[1]} and isinstance(value, tuple)
+                if tag[0] == edge[0] and self.about in {None, tag[1]}
+                if isinstance(value, WideIntegers)
             })  # fmt: skip
 
         return Deviation(retelling(ESTIMATES, retold))

@@ -28,6 +28,7 @@ from valid_ref.testing.graphs import Network, networks
 from valid_ref.testing.promises import broken_promises
 from valid_ref.testing.rounds import Position, advance, broken_laws, opening
 from valid_ref.testing.scenarios import GENEROUS
+from valid_ref.wide import WideIntegers
 
 
 class GameError(AssertionError):
@@ -223,7 +224,7 @@ class Game(RuleBasedStateMachine):
 def _moved(value: object, by: int) -> object:
     if isinstance(value, int):
         return value + by
-    return (value[0] + by, *value[1:]) if isinstance(value, tuple) else value
+    return (value[0] + by, *value[1:]) if isinstance(value, tuple | WideIntegers) else value
 
 
 def _alarms(states: Mapping[int, ValidState]) -> dict[int, Alarms]:

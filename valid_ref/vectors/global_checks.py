@@ -25,7 +25,7 @@ from valid_ref.vectors.sample import TRANSCRIPTS
 from valid_ref.vectors.spoken import transcript_json
 from valid_ref.wire import alarms_as_json, parameters_in_digits
 
-Estimate = tuple[int, ...]
+Estimate = Sequence[int]
 
 
 def _exponential(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from valid_ref.hashing import PrimeField, combine_rounds, round_polynomials
+from valid_ref.hashing import PrimeField, hash_vector, transcript_hashes
 from valid_ref.lattice import MERSENNE_61
 from valid_ref.schedule import Precision, Schedule
 from valid_ref.vectors.document import Case, Family, Json, Operation, make
@@ -32,9 +32,8 @@ Rows = Sequence[Sequence[int]]
 
 def _polynomials(name: str, comment: str, prime: int, key: int, vectors: Rows) -> Case:
     def compute() -> Json:
-        stacked = integer_vector(entry for row in vectors for entry in row)
-        found = round_polynomials(PrimeField(prime), (key,), stacked.reshape(len(vectors), -1))
-        return {"values": wholes(found[:, 0].tolist())}
+        found = (hash_vector(PrimeField(prime), key, integer_vector(row)) for row in vectors)
+        return {"values": wholes(found)}
 
     given = {"prime": whole(prime), "key": whole(key), "rows": rows(vectors)}
     return make(f"transcript-hashes/round-polynomials/{name}", "HA-9", comment, given, compute)
@@ -47,11 +46,9 @@ def _four(
     """`models` begins with x(0)."""
 
     def compute() -> Json:
-        field, d = PrimeField(prime), len(models[0])
         schedule = Schedule(Precision(0, 0), tuple(mixing), (1,) * len(mixing))
-        stacks = [integer_vector(e for row in part for e in row) for part in (models, gradients)]
-        values = [round_polynomials(field, keys, stack.reshape(-1, d)) for stack in stacks]
-        found = combine_rounds(field, keys, d, schedule, *values)
+        parts = [[integer_vector(row) for row in part] for part in (models, gradients)]
+        found = [transcript_hashes(PrimeField(prime), key, schedule, *parts) for key in keys]
         return {
             "hashes": [
                 dict(zip(("key", "out", "into", "into_eta", "gamma"), wholes((key, *four)),

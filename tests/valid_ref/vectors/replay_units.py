@@ -25,11 +25,10 @@ from valid_ref.hashing import (
     PrimeField,
     colliding_keys,
     collision_bound,
-    combine_rounds,
     hash_integers,
     hash_vector,
-    round_polynomials,
 )
+from valid_ref.kernels.polyhash import combine_rounds, round_polynomials
 from valid_ref.lattice import LatticeError, LatticeParameters
 from valid_ref.losses import Problem, Quadratic
 from valid_ref.protocols.parameters import Bounds
