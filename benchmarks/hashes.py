@@ -61,7 +61,7 @@ def _actions(vector: np.ndarray) -> tuple[dict[str, Callable[[], object]], dict[
         "numpy, limbs in float64 matrices": (n * 20, rivals.by_limbs(KEYS, vector)),
         "pure Python": (len(short), rivals.by_python(KEYS[:1], short)),
         GALOIS: (len(tiny), rivals.by_galois(KEYS[:1], tiny)),
-        "the definition, in galois": (200, rivals.by_definition(KEYS[:1], tiny[:200])),
+        "the definition, in Python integers": (200, rivals.by_definition(KEYS[:1], tiny[:200])),
     }  # fmt: skip
     if importlib.util.find_spec("flint"):
         actions["python-flint nmod_poly"] = (n * 20, rivals.by_flint_polynomial(KEYS, vector))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from valid_ref import modular
-from valid_ref.hashing import PrimeField, hash_by_definition
+from valid_ref.hashing import PrimeField, hash_vector
 
 PRIME = 2**61 - 1
 
@@ -39,9 +39,9 @@ def by_galois(keys: Sequence[int], vector: np.ndarray) -> Prepared:
 
 
 def by_definition(keys: Sequence[int], vector: np.ndarray) -> Prepared:
-    """The readable definition of this project, written with galois; nothing prepared."""
+    """The readable definition of this project, in Python integers; nothing prepared."""
     field = PrimeField(PRIME)
-    return lambda: [hash_by_definition(field, key, vector) for key in keys]
+    return lambda: [hash_vector(field, key, vector) for key in keys]
 
 
 def by_limbs(keys: Sequence[int], vector: np.ndarray) -> Prepared:

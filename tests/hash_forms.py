@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from valid_ref import modular
-from valid_ref.hashing import PrimeField, hash_by_definition
+from valid_ref.hashing import PrimeField, hash_vector
 from valid_ref.kernels import Backend, PolyHash
 
 PRIME = 2**61 - 1
@@ -35,8 +35,17 @@ def _horner(key: int, row: list[int]) -> int:
 
 
 def by_definition(keys: Sequence[int], rows: np.ndarray) -> list[list[int]]:
-    field = PrimeField(PRIME)
-    return [[hash_by_definition(field, key, row) for key in keys] for row in rows]
+    return [[hash_vector(PrimeField(PRIME), key, row) for key in keys] for row in rows]
+
+
+def by_galois(keys: Sequence[int], rows: np.ndarray, prime: int = PRIME) -> list[list[int]]:
+    """The sum in a field of another library."""
+    import galois
+
+    GF = galois.GF(prime)
+    residues = [[int(entry) % prime for entry in row] for row in rows]
+    powers = [GF(key) ** np.arange(rows.shape[1]) for key in keys]
+    return [[int(np.sum(GF(row) * power)) if row else 0 for power in powers] for row in residues]
 
 
 def by_integer_arrays(keys: Sequence[int], rows: np.ndarray) -> list[list[int]]:
@@ -76,7 +85,8 @@ def by_tensors(keys: Sequence[int], rows: np.ndarray) -> list[list[int]]:
 
 
 FORMS: dict[str, Form] = {
-    "galois": by_definition,
+    "definition": by_definition,
+    "galois": by_galois,
     "integer arrays": by_integer_arrays,
     "limbs": by_limbs,
     "loops": by_loops(4096, 1),

@@ -170,7 +170,7 @@ class Estimates:
             ):
                 entries.extend(part)
                 entries.append(length)
-        return {row: tuple(entries) for row, entries in found.items()}
+        return {row: Estimate.of(entries) for row, entries in found.items()}
 
     def statistics(self) -> tuple[tuple[int, int], ...]:
         """|sum_u ghat_u|^2 and sum_u lhat_u^2 under every weighting, exactly.

@@ -18,7 +18,8 @@ from torch_backend.hashing import NarrowHash, hash_rows
 from torch_backend.program import Program
 from torch_backend.transcripts import Line, Transcripts
 from valid_ref import modular
-from valid_ref.hashing import PrimeField, combine_rounds, round_polynomials
+from valid_ref.hashing import PrimeField
+from valid_ref.kernels.polyhash import combine_rounds, round_polynomials
 from valid_ref.lattice import MERSENNE_61, IntVector
 from valid_ref.modular import Residues
 

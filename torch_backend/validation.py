@@ -6,7 +6,7 @@ that of `valid_ref`. Byzantine agents can lie in it by the attacks of the refere
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, cast, get_args
+from typing import Any, TypeVar, cast, get_args
 
 import attrs
 import numpy as np
@@ -34,12 +34,16 @@ from valid_ref.adversary.reports import EstimateLiar, FalseReport, HashLiar
 from valid_ref.alarms import Alarm, Alarms, Raised
 from valid_ref.execution import Execution
 from valid_ref.machine import Adversary, honest, run_machine
+from valid_ref.protocols.global_validate import Estimate
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.learn import Transcripts as AgentTranscripts
 from valid_ref.protocols.local_validate import PHASE, Transcript
-from valid_ref.protocols.measures import Numbers, Remembered
+from valid_ref.protocols.measures import Numbers
+from valid_ref.protocols.remembered import Remembered
 from valid_ref.protocols.valid import Learned, Valid
 from valid_ref.protocols.validation import Fixed, Validation
+
+ValueT = TypeVar("ValueT", Numbers, Estimate)
 
 Excess = tuple[Alarm, int]
 """A norm that exceeds its bound, and the round."""
@@ -56,7 +60,7 @@ class StoredMeasures(Remembered):
 
     row_of: Mapping[int, Row] = attrs.field(kw_only=True, eq=False, repr=False)
     hashed: Callable[[Keys], Reports] = attrs.field(kw_only=True, eq=False, repr=False)
-    estimates: Mapping[Row, Numbers] = attrs.field(kw_only=True, eq=False, repr=False)
+    estimates: Mapping[Row, Estimate] = attrs.field(kw_only=True, eq=False, repr=False)
     excesses: Mapping[Row, tuple[Excess, ...]] = attrs.field(kw_only=True, eq=False, repr=False)
 
     def _row(self, transcript: Transcript) -> Row:
@@ -74,7 +78,7 @@ class StoredMeasures(Remembered):
         """The hashes of a transcript; those of all are made when the first is asked for."""
         return self.hashed(keys)[self._row(transcript)]
 
-    def estimate(self, transcript: Transcript) -> Numbers:
+    def estimate(self, transcript: Transcript) -> Estimate:
         """The estimates that were kept up while learning."""
         return self.estimates[self._row(transcript)]
 
@@ -184,9 +188,9 @@ def _check(program: Program, state: State, transcripts: Transcripts, keys: Keys)
         )
 
 
-def _interned(values: Mapping[Row, Numbers]) -> Mapping[Row, Numbers]:
+def _interned(values: Mapping[Row, ValueT]) -> Mapping[Row, ValueT]:
     """The same values, equal ones interned as one object, so that they compare at once."""
-    known: dict[Numbers, Numbers] = {}
+    known: dict[ValueT, ValueT] = {}
     return {row: known.setdefault(value, value) for row, value in values.items()}
 
 

@@ -7,8 +7,8 @@ import attrs
 
 from valid_ref.lattice import IntVector
 from valid_ref.machine import Adversary, Message, Round, count_scalars, honest, run_machine
-from valid_ref.protocols.measures import Remembered
 from valid_ref.protocols.parameters import ValidParameters
+from valid_ref.protocols.remembered import Remembered
 from valid_ref.protocols.valid import Private, Valid, ValidState
 from valid_ref.protocols.validation import Fixed, Validation
 

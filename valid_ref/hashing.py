@@ -1,21 +1,15 @@
-"""The polynomial hash over a prime field, in the paper's two forms and in the per-round form.
+"""The polynomial hash over a prime field, in plain integers.
 
-`hash_by_definition` (galois) is the readable definition; `hash_vector` and `round_polynomials`
-are the same function on the arithmetic of `valid_ref.modular`. Tests hold them equal.
+The fast form for many vectors and keys is `valid_ref.kernels.polyhash`; tests hold both equal.
 """
 
-import functools
 from collections.abc import Sequence
 from fractions import Fraction
 
 import attrs
-import numpy as np
 
-from valid_ref import modular
 from valid_ref.errors import ValidRefError
-from valid_ref.kernels import PolyHash, groups, stack
 from valid_ref.lattice import MERSENNE_61, IntVector
-from valid_ref.modular import Residues
 from valid_ref.schedule import Schedule
 
 KeyHashes = tuple[int, int, int, int]
@@ -36,8 +30,17 @@ class PrimeField:
     prime: int = MERSENNE_61
 
     def __attrs_post_init__(self) -> None:
-        if self.prime != MERSENNE_61:
-            _refuse_non_prime(self.prime)
+        if is_prime(self.prime):
+            return
+        for exponent in range(2, self.prime.bit_length() + 1):
+            root = _integer_root(self.prime, exponent)
+            if root**exponent == self.prime and is_prime(root):
+                raise FieldError(
+                    f"{self.prime} = {root}^{exponent} is the order of an extension field: integer "
+                    "representations of its elements are not linear, so the collision bound fails",
+                    clause="HA-2",
+                )
+        raise FieldError(f"p = {self.prime} is not a prime number", clause="HA-1")
 
     def check_length(self, n: int) -> None:
         """Refuse vectors of length n = dT that are not shorter than p.
@@ -59,37 +62,34 @@ class PrimeField:
             )
 
 
-@functools.lru_cache(maxsize=64)
-def _refuse_non_prime(order: int) -> None:
-    if order < 2:
-        raise FieldError(f"p = {order} is not a prime number", clause="HA-1")
-    import galois  # deferred: takes about a second
-
-    if galois.is_prime(order):
-        return
-    primes, exponents = galois.factors(order)
-    if len(primes) == 1:
-        raise FieldError(
-            f"{order} = {primes[0]}^{exponents[0]} is the order of an extension field: integer "
-            "representations of its elements are not linear, so the collision bound fails",
-            clause="HA-2",
-        )
-    raise FieldError(f"p = {order} is not a prime number", clause="HA-1")
+_BASES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41)
+"""Miller-Rabin with these bases decides every number below 3.3 * 10^24 > 2^81."""
 
 
-def hash_by_definition(field: PrimeField, key: int, vector: IntVector) -> int:
-    """Hash(s, xi) = sum_i xi_i s^(i-1) in GF(p), 0^0 = 1, written with galois.
+def is_prime(number: int) -> bool:
+    """Whether a number is prime, by Miller-Rabin; beyond 2^81 a rare composite could pass.
 
-    Implements: HA-3.
+    Implements: HA-1.
     """
-    import galois
+    if number < 2 or any(number % base == 0 for base in _BASES):
+        return number in _BASES
+    odd = number - 1
+    twos = (odd & -odd).bit_length() - 1
+    odd >>= twos
+    return all(
+        pow(base, odd, number) == 1
+        or any(pow(base, odd << i, number) == number - 1 for i in range(twos))
+        for base in _BASES
+    )
 
-    if len(vector) == 0:
-        return 0  # galois has no empty sum
-    GF = galois.GF(field.prime)
-    entries = GF([int(entry) % field.prime for entry in vector])
-    powers = GF(key) ** np.arange(len(vector))
-    return int(np.sum(entries * powers))
+
+def _integer_root(number: int, exponent: int) -> int:
+    """The largest integer whose power with this exponent is at most the number, by bisection."""
+    low, high = 0, 1 << -(-number.bit_length() // exponent)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if middle**exponent <= number else (low, middle - 1)
+    return low
 
 
 def hash_integers(field: PrimeField, key: int, vector: IntVector) -> int:
@@ -105,67 +105,45 @@ def hash_integers(field: PrimeField, key: int, vector: IntVector) -> int:
 
 
 def hash_vector(field: PrimeField, key: int, vector: IntVector) -> int:
-    """Hash(s, xi) as an integer in 0..p-1.
+    """Hash(s, xi) = sum_i xi_i s^(i-1) mod p, an integer in 0..p-1, with 0^0 = 1.
 
-    Implements: HA-3.
+    Of a model or a scaled gradient of one round these are P_t(s) and R_t(s).
+
+    Implements: HA-3, HA-9.
     """
-    return int(round_polynomials(field, (key,), np.asarray(vector)[np.newaxis, :])[0, 0])
+    field.check_key(key)
+    p, entries = field.prime, [int(entry) for entry in vector]
+    return sum(entry * pow(key, i, p) for i, entry in enumerate(entries)) % p
 
 
-def round_polynomials(field: PrimeField, keys: Sequence[int], rows: IntVector) -> Residues:
-    """P_t(s) = sum_j x_j(t) s^j for each row x(t) and each key s: an array [rows, keys].
-
-    Implements: HA-9.
-    """
-    for key in keys:
-        field.check_key(key)
-    if field.prime == MERSENNE_61 and rows.dtype == np.int64:
-        return PolyHash(keys).hash(rows)
-    return modular.evaluate(field.prime, rows, keys)
-
-
-def transcript_polynomials(
-    field: PrimeField, keys: Sequence[int], vectors: Sequence[IntVector]
-) -> Residues:
-    """The same of the vectors of a transcript, at least one, without a copy of all of them.
-
-    Implements: HA-9.
-    """
-    if field.prime == MERSENNE_61:
-        for key in keys:
-            field.check_key(key)
-        return PolyHash(keys).hash_each(vectors)
-    parts = [round_polynomials(field, keys, stack(group)) for group in groups(vectors)]
-    return np.concatenate(parts)
-
-
-def combine_rounds(
+def transcript_hashes(
     field: PrimeField,
-    keys: Sequence[int],
-    dimension: int,
+    key: int,
     schedule: Schedule,
-    models: Residues,
-    gradients: Residues,
+    models: Sequence[IntVector],
+    gradients: Sequence[IntVector],
     *,
     eta_shift: int = 1,
-) -> tuple[KeyHashes, ...]:
-    """The four hashes of a transcript under each key, from its per-round polynomials.
+) -> KeyHashes:
+    """The four hashes of a transcript under one key, from the hashes of its rounds.
 
-    `models` is P_0..P_T, `gradients` R_1..R_T. With S = s^d:
+    `models` is x(0)..x(T), `gradients` Gamma(1)..Gamma(T). With S = s^d:
     H_out = sum S^(t-1) P_t, H_in = sum S^t P_t, H_in_eta = sum S^t a_(t+1) P_t (t = 0..T-1),
     H_Gamma = sum S^(t-1) R_t. `eta_shift=0` is the printed index a_t (erratum P14), a_0 = a_1.
 
     Implements: HA-10.
     """
     p, T = field.prime, schedule.rounds
-    steps = [schedule.mixing[max(0, t + eta_shift - 1)] % p for t in range(T)]
-    powers = modular.powers(p, [pow(key, dimension, p) for key in keys], T)
-    mixed = modular.multiply(p, models[:-1], modular.residues(p, steps)[:, np.newaxis])
-    columns = (
-        modular.weighted_sum(p, powers, values)
-        for values in (models[1:], models[:-1], mixed, gradients)
+    S = pow(key, len(models[0]), p)
+    P = [hash_vector(field, key, model) for model in models]
+    R = [hash_vector(field, key, gradient) for gradient in gradients]
+    a = [schedule.a(max(1, t + eta_shift)) for t in range(T)]
+    return (
+        sum(pow(S, t, p) * P[t + 1] for t in range(T)) % p,
+        sum(pow(S, t, p) * P[t] for t in range(T)) % p,
+        sum(pow(S, t, p) * a[t] * P[t] for t in range(T)) % p,
+        sum(pow(S, t, p) * R[t] for t in range(T)) % p,
     )
-    return tuple(zip(*columns, strict=True))
 
 
 def colliding_keys(field: PrimeField, difference: IntVector) -> tuple[int, ...]:
@@ -173,8 +151,7 @@ def colliding_keys(field: PrimeField, difference: IntVector) -> tuple[int, ...]:
 
     Implements: HA-7.
     """
-    values = round_polynomials(field, range(field.prime), np.asarray(difference)[np.newaxis, :])
-    return tuple(int(key) for key in np.flatnonzero(values[0] == 0))
+    return tuple(key for key in range(field.prime) if hash_vector(field, key, difference) == 0)
 
 
 def collision_bound(field: PrimeField, length: int, honest_keys: int) -> Fraction:

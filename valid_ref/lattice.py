@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from valid_ref.errors import ValidRefError
-from valid_ref.kernels import Backend, compiled, settle, squared_norms
 from valid_ref.schedule import Precision, Schedule
 
 IntVector = npt.NDArray[np.int64]
@@ -24,11 +23,6 @@ WORD_LIMIT = 2**62
 
 MERSENNE_61 = 2**61 - 1
 """The default prime (HA-1)."""
-
-_PIECE = 1 << 13
-
-_LOOPS_PAY_FROM = 1 << 15
-"""From so many entries of a model on the compiled update is worth loading."""
 
 
 class LatticeError(ValidRefError):
@@ -160,19 +154,10 @@ def mix(
 
     Implements: AR-4.
     """
-    Y = np.empty_like(own)
-    for piece in _pieces(len(own)):
-        total = -len(neighbours) * own[piece]
-        for model in neighbours:
-            total += model[piece]
-        total *= parameters.schedule.a(t)
-        Y[piece] = (own[piece] << parameters.precision.step_bits) + total
-    return Y
-
-
-def _pieces(length: int) -> list[slice]:
-    """Parts of a vector that stay in the cache through all operations on them."""
-    return [slice(begin, begin + _PIECE) for begin in range(0, length, _PIECE)]
+    total = np.zeros_like(own)
+    for model in neighbours:
+        total += model - own
+    return (own << parameters.precision.step_bits) + parameters.schedule.a(t) * total
 
 
 def evaluation_point(parameters: LatticeParameters, Y: IntVector) -> FloatVector:
@@ -180,12 +165,8 @@ def evaluation_point(parameters: LatticeParameters, Y: IntVector) -> FloatVector
 
     Implements: AR-4.
     """
-    precision = parameters.precision
-    point = np.empty(len(Y), np.float64)
-    for piece in _pieces(len(Y)):
-        part = Y[piece].astype(np.float64)
-        point[piece] = np.ldexp(part, -(precision.fraction_bits + precision.step_bits))
-    return point
+    bits = parameters.precision.fraction_bits + parameters.precision.step_bits
+    return np.ldexp(Y.astype(np.float64), -bits)
 
 
 def step(
@@ -203,44 +184,8 @@ def step(
 
     Implements: AR-5, AR-14.
     """
-    loops = compiled("steps", settle("steps", Backend.AUTO, len(Y), pays_from=_LOOPS_PAY_FROM))
-    real = gradient if isinstance(gradient, np.ndarray) else np.empty(0)
-    if loops is None or real.shape != Y.shape or real.dtype != np.float64:
-        return _step(parameters, t, Y, gradient, absorb=absorb)
-    x, gamma, fits = np.empty_like(Y), np.empty_like(Y), np.zeros(1, np.bool_)
-    loops.update(
-        np.ascontiguousarray(Y),
-        np.ascontiguousarray(real),
-        2.0**parameters.precision.fraction_bits,
-        parameters.schedule.A(t),
-        parameters.precision.step_bits,
-        float(min(_beyond(parameters, t), WORD_LIMIT)),
-        parameters.model_limit,
-        parameters.gradient_limit,
-        absorb,
-        x,
-        gamma,
-        fits,
-    )
-    if not fits[0]:
-        return _step(parameters, t, Y, gradient, absorb=absorb)  # which names the entry
-    return x, gamma
-
-
-def _beyond(parameters: LatticeParameters, t: int) -> int:
-    """What a lattice gradient must stay below, before it is multiplied with A_t.
-
-    Implements: AR-14.
-    """
-    bits = parameters.precision.step_bits
-    return -(-(parameters.gradient_limit + (1 << bits)) // parameters.schedule.A(t))
-
-
-def _step(
-    parameters: LatticeParameters, t: int, Y: IntVector, gradient: npt.ArrayLike, *, absorb: bool
-) -> tuple[IntVector, IntVector]:
     A, bits = parameters.schedule.A(t), parameters.precision.step_bits
-    lattice_gradient = to_lattice(gradient, parameters.precision, _beyond(parameters, t))
+    lattice_gradient = to_lattice(gradient, parameters.precision, gradient_bound(parameters, t))
     if lattice_gradient.shape != Y.shape:
         raise LatticeError(
             f"gradient has shape {lattice_gradient.shape}, the model {Y.shape}", clause="AR-14"
@@ -250,6 +195,15 @@ def _step(
     gamma = Y - (x << bits) if absorb else A * lattice_gradient
     check_range(gamma, parameters.gradient_limit, "scaled gradient")
     return x, gamma
+
+
+def gradient_bound(parameters: LatticeParameters, t: int) -> int:
+    """What a lattice gradient must stay below, before it is multiplied with A_t.
+
+    Implements: AR-14.
+    """
+    bits = parameters.precision.step_bits
+    return -(-(parameters.gradient_limit + (1 << bits)) // parameters.schedule.A(t))
 
 
 def shift_half_even(numerator: IntVector, bits: int) -> IntVector:
@@ -295,7 +249,7 @@ def squared_norm(vector: IntVector) -> int:
 
     Implements: AR-12.
     """
-    return squared_norms(vector[np.newaxis, :])[0]
+    return sum(entry * entry for entry in vector.tolist())
 
 
 def within(vector: IntVector, limit: int) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 
 from valid_ref.errors import ValidRefError
 from valid_ref.graph import AgentGraph
-from valid_ref.kernels import WideIntegers
+from valid_ref.wide import WideIntegers
 
 Message = object
 """What is said in a round; None is silence. Anything else may come from a Byzantine agent."""

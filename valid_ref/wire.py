@@ -20,15 +20,14 @@ import numpy as np
 from valid_ref.alarms import Alarm, Raised
 from valid_ref.document import unstructure
 from valid_ref.errors import ValidRefError
-from valid_ref.kernels import WideIntegers
 from valid_ref.machine import Message
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.broadcast import Tag, ValidatedBroadcast
-from valid_ref.protocols.global_validate import SomeEstimate
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.parameters import CheckedKeys, ValidParameters
 from valid_ref.protocols.valid import ESTIMATES, KEYS, Valid
+from valid_ref.wide import WideIntegers
 
 Json = Any
 
@@ -297,13 +296,17 @@ class Other:
 Spoken = InArrays | LearningRow | AlarmState | BroadcastEntries | Other | None
 
 
+TableValue = tuple[int, ...] | WideIntegers
+"""A report, or an estimate."""
+
+
 class RowWriter(Protocol):
     """The tables of values as they are written."""
 
     def known(self, table: str, value: object) -> int | None:
         """The row of this very object, if it was put before."""
 
-    def put(self, table: str, value: SomeEstimate | LearningMessage) -> int:
+    def put(self, table: str, value: TableValue | LearningMessage) -> int:
         """Put a value into a table; in which row it stands."""
 
 
@@ -313,7 +316,7 @@ class RowSource(Protocol):
     def key(self, key: int) -> int:
         """One object for equal keys."""
 
-    def value(self, table: str, row: int) -> SomeEstimate:
+    def value(self, table: str, row: int) -> TableValue:
         """A row of `reports` or `estimates`."""
 
     def pair(self, row: int) -> LearningMessage:

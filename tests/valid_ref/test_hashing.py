@@ -8,18 +8,19 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.hash_forms import by_galois
 from valid_ref import modular
 from valid_ref.hashing import (
     FieldError,
     PrimeField,
     colliding_keys,
     collision_bound,
-    combine_rounds,
-    hash_by_definition,
     hash_integers,
     hash_vector,
-    round_polynomials,
+    is_prime,
+    transcript_hashes,
 )
+from valid_ref.kernels.polyhash import combine_rounds, round_polynomials
 from valid_ref.schedule import Precision, Schedule
 
 MERSENNE_61 = 2**61 - 1
@@ -48,7 +49,8 @@ def test_every_form_is_the_same_function(data: st.DataObject) -> None:
     field, expected = PrimeField(p), by_python(p, key, vector)
     assert hash_vector(field, key, vector) == expected
     assert hash_integers(field, key, vector) % p == expected
-    assert hash_by_definition(field, key, vector) == expected
+    assert round_polynomials(field, (key,), vector[np.newaxis]).tolist() == [[expected]]
+    assert by_galois((key,), vector[np.newaxis], p) == [[expected]]
 
 
 @pytest.mark.checks("HA-6")
@@ -67,7 +69,7 @@ def test_the_hash_is_linear(data: st.DataObject) -> None:
 @pytest.mark.checks("HA-3")
 def test_key_zero_sees_the_first_entry_only() -> None:
     assert hash_vector(PrimeField(), 0, np.array([7, 5, 5])) == 7
-    assert hash_by_definition(PrimeField(13), 0, np.array([7, 5, 5])) == 7
+    assert hash_vector(PrimeField(13), 0, np.array([7, 5, 5])) == 7
 
 
 @pytest.mark.checks("HA-7")
@@ -158,6 +160,16 @@ def test_composite_orders_are_refused(order: int) -> None:
         PrimeField(order)
 
 
+@pytest.mark.checks("HA-1")
+def test_primes_are_told_from_other_numbers() -> None:
+    """All small numbers, and composites that pass for primes under many single bases."""
+    small = [n for n in range(2000) if n > 1 and all(n % q for q in range(2, n))]
+    assert [n for n in range(-3, 2000) if is_prime(n)] == small
+    for strong in (2047, 3215031751, 3825123056546413051, 318665857834031151167461):
+        assert not is_prime(strong)
+    assert all(map(is_prime, (*PRIMES, 2**63 - 25, 2**64 - 59)))
+
+
 @pytest.mark.checks("LV-3")
 @pytest.mark.parametrize("key", [-1, 13])
 def test_keys_outside_the_field_are_refused(key: int) -> None:
@@ -183,11 +195,15 @@ def test_per_round_form_equals_the_hashes_of_the_concatenated_transcript(data) -
     )  # fmt: skip
     scaled = [[steps[t] * int(x) for x in models[t]] for t in range(T)]
     for key, four in zip(keys, result, strict=True):
-        assert four == (
-            by_python(p, key, models[1:].ravel()),
-            by_python(p, key, models[:-1].ravel()),
-            by_python(p, key, np.array(scaled, dtype=object).ravel()),
-            by_python(p, key, gammas.ravel()),
+        assert (
+            four
+            == transcript_hashes(field, key, schedule, models, gammas)
+            == (
+                by_python(p, key, models[1:].ravel()),
+                by_python(p, key, models[:-1].ravel()),
+                by_python(p, key, np.array(scaled, dtype=object).ravel()),
+                by_python(p, key, gammas.ravel()),
+            )
         )
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from valid_ref.adversary.scripted import Scripted
 from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import cycle, path
-from valid_ref.kernels import wide_integers
 from valid_ref.machine import CausalView, NetworkError, count_scalars, run_machine
+from valid_ref.wide import WideIntegers
 
 
 @attrs.frozen
@@ -167,7 +167,7 @@ def test_impossible_byzantine_sets_are_refused(byzantine: set[int], words: str) 
 def test_scalars_are_counted_whatever_holds_them() -> None:
     message = {(0, 1): (1, 2, (3,)), (0, 2): np.zeros(4), (1, 1): None, (2, 2): [True]}
     assert count_scalars(message) == 3 + 4 + 0 + 1
-    wide = wide_integers([np.zeros((5, 2), np.uint64)], limbs=2)
+    wide = WideIntegers(np.zeros((5, 2), np.uint64))
     assert count_scalars({(0, 1): wide}) == 5
     assert count_scalars(None) == 0
 

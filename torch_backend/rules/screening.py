@@ -18,7 +18,8 @@ from torch import Tensor
 
 from torch_backend.errors import ScreeningError
 from torch_backend.kernels import compiled_loops, in_threads
-from valid_ref.lattice import WORD_LIMIT, LatticeParameters, squared_norm
+from valid_ref.kernels import squared_norms
+from valid_ref.lattice import WORD_LIMIT, LatticeParameters
 
 Step = tuple[int, int, bool, bool]
 """Two lines of the network, and whether the smaller is needed on the first, the larger on the
@@ -174,7 +175,7 @@ def exact_squared_distance(first: Tensor, second: Tensor) -> int:
 
     Implements: AR-12.
     """
-    return squared_norm((first - second).cpu().numpy())
+    return squared_norms((first - second).cpu().numpy()[np.newaxis])[0]
 
 
 def ascending(values: Sequence[float], exactly: Callable[[int], int]) -> list[int]:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from valid_ref.machine import Message
 from valid_ref.protocols.broadcast import Tag
 from valid_ref.protocols.learn import LearningMessage
+from valid_ref.wide import WideIntegers
 
 WORD = 2**63
 """Entries of an int64 vector lie in -2^63..2^63-1."""
@@ -318,6 +319,8 @@ def _changed_entry(value: object, change: Change) -> object:
     if type(value) is int:
         found = change((value,))
         return None if found is None else found[0]
+    if type(value) is WideIntegers:
+        return change(tuple(value))
     if type(value) is tuple and all(type(entry) is int for entry in value):
         return change(value)
     return None

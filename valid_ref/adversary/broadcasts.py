@@ -18,6 +18,7 @@ from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.broadcast import Tag
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.valid import COMMITMENTS, ESTIMATES, HASHES, KEYS
+from valid_ref.wide import WideIntegers
 
 BROADCASTS = (COMMITMENTS, KEYS, HASHES, ESTIMATES)
 """The phases that are validated broadcasts; COMMITMENTS exists without the repair P09 only."""
@@ -120,7 +121,7 @@ class LastRoundEquivocator:
 
 def shifted(value: object, by: int, prime: int | None) -> object:
     """A key or the first entry of a report or estimate changed, modulo p if p is given."""
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | WideIntegers):
         return (shifted(value[0], by, prime), *value[1:]) if value else value
     if not isinstance(value, int):
         return value

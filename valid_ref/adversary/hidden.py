@@ -25,6 +25,7 @@ from valid_ref.lattice import IntVector
 from valid_ref.machine import Adversary, CausalView, Edge, Message
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.valid import ESTIMATES, HASHES
+from valid_ref.wide import WideIntegers
 
 Report = tuple[int, ...]
 
@@ -152,7 +153,7 @@ def _honest_report(setting: Setting, said: Mapping[int, Message], agent: int) ->
     reporter = setting.graph.neighbours(agent)[0]
     values = said[reporter]
     value = values.get((reporter, agent)) if isinstance(values, Mapping) else None
-    return value if isinstance(value, tuple) else ()
+    return tuple(value) if isinstance(value, tuple | WideIntegers) else ()
 
 
 def _balanced_reports(

@@ -27,6 +27,7 @@ from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.local_validate import transcript_report
 from valid_ref.protocols.parameters import CheckedKeys
 from valid_ref.protocols.valid import COMMITMENTS, ESTIMATES, HASHES, ValidState
+from valid_ref.wide import WideIntegers
 
 
 class Which(enum.Enum):
@@ -141,7 +142,7 @@ class FalseReport:
                 {
                     tag: (value[0] + more, *value[1:])
                     for tag, value in said.items()
-                    if about(edge, tag) and isinstance(value, tuple) and value
+                    if about(edge, tag) and isinstance(value, WideIntegers) and len(value)
                 },
             )
 
@@ -175,7 +176,7 @@ class EstimateLiar:
                     for tag, value in said.items()
                     if tag[0] == edge[0]
                     and self.about in {None, tag[1]}
-                    and isinstance(value, tuple)
+                    and isinstance(value, WideIntegers)
                 },
             )
 

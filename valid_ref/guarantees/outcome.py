@@ -11,7 +11,7 @@ from valid_ref.execution import Execution
 from valid_ref.guarantees.admissible import distance_to_admissible, in_relaxed_set
 from valid_ref.lattice import FloatVector, from_lattice
 from valid_ref.losses import Problem
-from valid_ref.protocols.global_validate import estimate
+from valid_ref.protocols.measures import Fast
 
 
 class Outcome(enum.Enum):
@@ -124,7 +124,7 @@ def relaxed_tolerances(
         scale = float(weighting.total) * unit
         nu = 0.0
         for agent in execution.honest:
-            own = estimate(parameters, execution.states[agent].memory.fixed_transcripts.own)
+            own = Fast(parameters).estimate(execution.states[agent].memory.fixed_transcripts.own)
             vector = np.array(own[index * (d + 1) : index * (d + 1) + d], dtype=float) / scale
             nu = max(nu, float(np.linalg.norm(vector - problem.losses[agent].gradient(mean))))
         optimality = weighting.optimality / (n * scale)

@@ -14,7 +14,7 @@ import numba  # type: ignore[import-untyped,unused-ignore]
 import numpy as np
 from numpy.typing import NDArray
 
-from valid_ref.kernels.compile import INTEGERS, MATRIX, VECTOR, Words, compiled, entry
+from valid_ref.kernels.loops import INTEGERS, MATRIX, VECTOR, Words, compiled, entry
 
 PRIME = np.uint64(2**61 - 1)
 LIMB = np.uint64(2**21 - 1)

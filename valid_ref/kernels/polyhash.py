@@ -1,14 +1,14 @@
-"""The polynomial hash over p = 2^61 - 1 of many vectors under many keys, at once or in pieces.
+"""Fast forms of the hashes of `valid_ref.hashing`: many vectors under many keys.
 
     PolyHash(keys).hash(rows)                                  # [rows, keys], residues
     PolyHash(keys).stream(2).update(a).update(b).digest()      # the same of np.hstack([a, b])
 
-`valid_ref.hashing.hash_by_definition` is the definition.
+`PolyHash` is for p = 2^61 - 1; `round_polynomials` and `combine_rounds` are for every prime.
 """
 
 import itertools
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 
@@ -17,10 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from valid_ref import modular
+from valid_ref.hashing import KeyHashes, PrimeField
 from valid_ref.kernels.choice import Backend, KernelError, compiled, settle
-from valid_ref.kernels.stacks import Vectors, groups, stack
-
-PRIME = 2**61 - 1
+from valid_ref.kernels.sums import Vectors, groups, stack
+from valid_ref.lattice import MERSENNE_61 as PRIME
+from valid_ref.lattice import IntVector
+from valid_ref.modular import Residues
+from valid_ref.schedule import Schedule
 
 Matrix = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -206,3 +209,59 @@ class HashStream:
             raise KernelError("a saved state has an entry that is no residue", clause="HA-9")
         totals = np.array(state.totals, dtype=np.uint64).reshape(len(state.totals), width)
         return HashStream(self.hasher, state.length, totals)
+
+
+def round_polynomials(field: PrimeField, keys: Sequence[int], rows: IntVector) -> Residues:
+    """P_t(s) = sum_j x_j(t) s^j for each row x(t) and each key s: an array [rows, keys].
+
+    Implements: HA-9.
+    """
+    for key in keys:
+        field.check_key(key)
+    if field.prime == PRIME and rows.dtype == np.int64:
+        return PolyHash(keys).hash(rows)
+    return modular.evaluate(field.prime, rows, keys)
+
+
+def transcript_polynomials(
+    field: PrimeField, keys: Sequence[int], vectors: Sequence[IntVector]
+) -> Residues:
+    """The same of the vectors of a transcript, at least one, without a copy of all of them.
+
+    Implements: HA-9.
+    """
+    if field.prime == PRIME:
+        for key in keys:
+            field.check_key(key)
+        return PolyHash(keys).hash_each(vectors)
+    parts = [round_polynomials(field, keys, stack(group)) for group in groups(vectors)]
+    return np.concatenate(parts)
+
+
+def combine_rounds(
+    field: PrimeField,
+    keys: Sequence[int],
+    dimension: int,
+    schedule: Schedule,
+    models: Residues,
+    gradients: Residues,
+    *,
+    eta_shift: int = 1,
+) -> tuple[KeyHashes, ...]:
+    """The four hashes of a transcript under each key, from its per-round polynomials.
+
+    `models` is P_0..P_T, `gradients` R_1..R_T. With S = s^d:
+    H_out = sum S^(t-1) P_t, H_in = sum S^t P_t, H_in_eta = sum S^t a_(t+1) P_t (t = 0..T-1),
+    H_Gamma = sum S^(t-1) R_t. `eta_shift=0` is the printed index a_t (erratum P14), a_0 = a_1.
+
+    Implements: HA-10.
+    """
+    p, T = field.prime, schedule.rounds
+    steps = [schedule.mixing[max(0, t + eta_shift - 1)] % p for t in range(T)]
+    powers = modular.powers(p, [pow(key, dimension, p) for key in keys], T)
+    mixed = modular.multiply(p, models[:-1], modular.residues(p, steps)[:, np.newaxis])
+    columns = (
+        modular.weighted_sum(p, powers, values)
+        for values in (models[1:], models[:-1], mixed, gradients)
+    )
+    return tuple(zip(*columns, strict=True))

@@ -20,7 +20,7 @@ from valid_ref.oracle.header import Header, Losses
 from valid_ref.oracle.read import Recording
 from valid_ref.oracle.replay import AgentReplay, Confirmed, replayed
 from valid_ref.printable import printable
-from valid_ref.protocols.measures import Replayed
+from valid_ref.protocols.remembered import Replayed
 from valid_ref.protocols.valid import ValidState
 from valid_ref.scenario.build import build_problem
 from valid_ref.scenario.parts import Logistic, Quadratics, RandomQuadratics, Ridge
@@ -244,7 +244,7 @@ def check(
     n = recording.header.agents
     chosen = range(n) if agents is None else sorted({*agents})
     judged = tuple(agent for agent in chosen if 0 <= agent < n and agent not in (known or ()))
-    measures = Replayed(recording.parameters, limbs=recording.arrays["estimates"].shape[2])
+    measures = Replayed(recording.parameters)
     confirmed = Confirmed(recording.parameters)
     coming: dict[int, object] = {}
     machine = replayed(recording.parameters, coming.__getitem__, measures, confirmed)

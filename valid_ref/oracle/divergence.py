@@ -8,7 +8,6 @@ import attrs
 import numpy as np
 
 from valid_ref.alarms import Alarm
-from valid_ref.kernels import WideIntegers
 from valid_ref.lattice import within
 from valid_ref.machine import Message, Round
 from valid_ref.oracle.read import Recording
@@ -18,6 +17,7 @@ from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.protocols.valid import ESTIMATES, KEYS
+from valid_ref.wide import WideIntegers
 from valid_ref.wire import AlarmLine, shown
 
 VALUES = (tuple, WideIntegers)
@@ -130,7 +130,10 @@ def _broadcast(phase: str, agent: int, expected: Message, found: Message) -> Dif
         return Difference("VB-4", "broadcast message", shown(expected), shown(found))
     for tag in [*expected, *(tag for tag in found if tag not in expected)]:
         wanted, seen = expected.get(tag), found.get(tag)
-        if wanted is seen or (type(wanted) is type(seen) and wanted == seen):
+        if wanted is seen:
+            continue
+        lists = isinstance(wanted, VALUES) and isinstance(seen, VALUES)
+        if (lists or type(wanted) is type(seen)) and wanted == seen:
             continue
         own = isinstance(tag, tuple) and tag[0] == agent and None not in (wanted, seen)
         clause = {KEYS: "LV-4", ESTIMATES: "GV-2"}.get(phase, "LV-5") if own else "VB-4"

@@ -7,7 +7,7 @@ import os
 import re
 import struct
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -92,19 +92,6 @@ def parse_header(beginning: bytes, layout: Layout, place: str) -> tuple[int, int
     if layout.rows is not None and shape[0] != layout.rows:
         raise RecordingError(f"{place}: {shape[0]} rows; expected {layout.rows}", clause="RE-3")
     return shape[0], begin
-
-
-def limbs_for(largest: int) -> int:
-    """How many 64-bit limbs hold -largest..largest in two's complement."""
-    return largest.bit_length() // 64 + 1
-
-
-def to_limbs(values: Iterable[int], limbs: int) -> bytes:
-    """Integers in two's complement, lowest limb first.
-
-    Implements: RE-3.
-    """
-    return b"".join(value.to_bytes(8 * limbs, "little", signed=True) for value in values)
 
 
 ARRAYS = ("models", "gradients", "keys", "reports", "estimates", "deviations", "outputs")

@@ -1,7 +1,6 @@
 """The header of a recording: everything public about the run, as one document."""
 
 import json
-import math
 from collections.abc import Collection, Mapping
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -12,10 +11,11 @@ import numpy as np
 from valid_ref.document import schema, unstructure
 from valid_ref.errors import ValidRefError
 from valid_ref.graph import AgentGraph
-from valid_ref.hashing import PrimeField
-from valid_ref.lattice import MERSENNE_61, WORD_LIMIT, IntVector, LatticeParameters
-from valid_ref.oracle.files import Layout, RecordingError, limbs_for
+from valid_ref.hashing import PrimeField, is_prime
+from valid_ref.lattice import WORD_LIMIT, IntVector, LatticeParameters
+from valid_ref.oracle.files import Layout, RecordingError
 from valid_ref.protocols.learn import LearnModel
+from valid_ref.protocols.measures import estimate_limbs
 from valid_ref.protocols.parameters import Bounds, CheckedKeys, ValidParameters, Weighting
 from valid_ref.reading import Reading
 from valid_ref.scenario.parts import LossPart
@@ -93,7 +93,7 @@ class Header:
                 raise RecordingError(f"{name} has an entry not below 2^62", clause="RE-16")
         if self.format != FORMAT:
             raise RecordingError(f"format {self.format!r} is not {FORMAT!r}", clause="RE-2")
-        if not (self.prime == MERSENNE_61 or _is_prime(self.prime)):
+        if not is_prime(self.prime):
             raise RecordingError(f"p = {self.prime} is no prime below 2^64", clause="RE-2")
         start = self.start_model
         if start is not None and len(start) != self.dimension:
@@ -311,34 +311,14 @@ def layouts(parameters: ValidParameters) -> dict[str, Layout]:
     """
     n, d = parameters.graph.agents, parameters.lattice.dimension
     T = parameters.lattice.schedule.rounds
-    norm = math.isqrt(d * parameters.lattice.gradient_limit**2)
-    largest = max((sum(w.weights) * norm for w in parameters.weightings), default=0)
     return {
         "models": Layout("<i8", T, (n, d)),
         "gradients": Layout("<i8", T, (n, d)),
         "keys": Layout("<u8", n, ()),
         "reports": Layout("<u8", None, (4 * n,)),
         "estimates": Layout(
-            "<u8", None, (len(parameters.weightings) * (d + 1), limbs_for(largest))
+            "<u8", None, (len(parameters.weightings) * (d + 1), estimate_limbs(parameters))
         ),
         "deviations": Layout("<i8", None, (2, d)),
         "outputs": Layout("<i8", n, (d,)),
     }
-
-
-def _is_prime(number: int) -> bool:
-    """Miller-Rabin with the bases that decide every number below 2^64."""
-    bases = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
-    if not 1 < number < 1 << 64:
-        return False
-    if any(number % base == 0 for base in bases):
-        return number in bases
-    odd = number - 1
-    twos = (odd & -odd).bit_length() - 1
-    odd >>= twos
-    for base in bases:
-        power = pow(base, odd, number)
-        squares = [power := power * power % number if i else power for i in range(twos)]
-        if squares[0] != 1 and number - 1 not in squares:
-            return False
-    return True

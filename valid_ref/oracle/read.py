@@ -10,29 +10,29 @@ import numpy as np
 
 from valid_ref.document import DocumentError, read_json, structure
 from valid_ref.graph import AgentGraph
-from valid_ref.kernels import WideIntegers
 from valid_ref.lattice import WORD_LIMIT, within
 from valid_ref.machine import Edge, Message, Round
 from valid_ref.oracle.files import START, Limits, Member, RecordingError, members
 from valid_ref.oracle.header import Header, check_counts, layouts, parameters_of, start_layout
 from valid_ref.oracle.log import AgentLine, EndLine, Line, RoundLine, check_line, line_text
-from valid_ref.protocols.global_validate import SomeEstimate
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.local_validate import is_report
-from valid_ref.protocols.measures import ESTIMATES, REPORTS, is_wide_estimate, most_numbers
+from valid_ref.protocols.measures import is_estimate
 from valid_ref.protocols.parameters import ValidParameters
+from valid_ref.protocols.remembered import ESTIMATES, REPORTS, most_numbers
 from valid_ref.protocols.valid import Valid
-from valid_ref.wire import Codec, InArrays, LearningRow, Spoken, WireError
+from valid_ref.wide import WideIntegers, content
+from valid_ref.wire import Codec, InArrays, LearningRow, Spoken, TableValue, WireError
 
 Array = np.ndarray[Any, Any]
-One = Callable[[str, SomeEstimate], SomeEstimate]
+One = Callable[[str, TableValue], TableValue]
 """Gives one object for all values of a form that are equal."""
 
-FORMS = {REPORTS: is_report, ESTIMATES: is_wide_estimate}
+FORMS = {REPORTS: is_report, ESTIMATES: is_estimate}
 
 
-def itself(_form: str, value: SomeEstimate) -> SomeEstimate:
+def itself(_form: str, value: TableValue) -> TableValue:
     """Every value is its own object."""
     return value
 
@@ -50,8 +50,8 @@ class RowReader:
         self, parameters: ValidParameters, arrays: Mapping[str, Array], one: One = itself
     ) -> None:
         self._parameters, self._arrays, self._one = parameters, arrays, one
-        self._by_row: dict[tuple[str, int], SomeEstimate] = {}
-        self._by_content: dict[tuple[str, SomeEstimate], SomeEstimate] = {}
+        self._by_row: dict[tuple[str, int], TableValue] = {}
+        self._by_content: dict[tuple[str, tuple[int, ...] | bytes], TableValue] = {}
         self._keys: dict[int, int] = {}
         self._pairs: dict[int, LearningMessage] = {}
         self._held = 0
@@ -72,14 +72,14 @@ class RowReader:
         if len(self._new) != added:
             raise RecordingError(f"{place}: rows that no message names", clause="RE-4")
 
-    def value(self, table: str, row: int) -> SomeEstimate:
+    def value(self, table: str, row: int) -> TableValue:
         """A row of `reports` or `estimates`."""
         self._name(table, row)
         if (table, row) not in self._by_row:
             read = self._decoded(table, row)
-            if (table, read) not in self._by_content:
+            if (table, content(read)) not in self._by_content:
                 self._remember(table, read, self._checked(table, row, read))
-            self._by_row[table, row] = self._by_content[table, read]
+            self._by_row[table, row] = self._by_content[table, content(read)]
         return self._by_row[table, row]
 
     def key(self, key: int) -> int:
@@ -105,21 +105,21 @@ class RowReader:
         if row >= self._before[table]:
             self._new.add((table, row))
 
-    def _decoded(self, table: str, row: int) -> SomeEstimate:
+    def _decoded(self, table: str, row: int) -> TableValue:
         """A report as a tuple; an estimate where it lies in the file."""
         found = self._arrays[table][row]
         return WideIntegers(found) if table == ESTIMATES else tuple(found.tolist())
 
-    def _checked(self, table: str, row: int, value: SomeEstimate) -> SomeEstimate:
+    def _checked(self, table: str, row: int, value: TableValue) -> TableValue:
         if not FORMS[table](self._parameters, value):
             raise RecordingError(f"{table}.npy: row {row} is out of range", clause="RE-4")
         return self._one(table, value)
 
-    def _remember(self, table: str, read: SomeEstimate, value: SomeEstimate) -> None:
+    def _remember(self, table: str, read: TableValue, value: TableValue) -> None:
         self._held += len(value)
         if self._held > most_numbers(self._parameters):
             self._by_row, self._by_content, self._held = {}, {}, len(value)
-        self._by_content[table, read] = value
+        self._by_content[table, content(read)] = value
 
 
 GROWING = ("reports", "estimates", "deviations")

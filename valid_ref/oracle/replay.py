@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from valid_ref.alarms import Alarm, Raised
-from valid_ref.kernels import Backend, WideIntegers, compiled, settle
+from valid_ref.kernels import Backend, compiled, settle
 from valid_ref.lattice import WORD_LIMIT, IntVector, LatticeParameters, mix, shift_half_even
 from valid_ref.machine import Message, Round
 from valid_ref.oracle.divergence import (
@@ -25,7 +25,7 @@ from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.broadcast import BroadcastState, ValidatedBroadcast
 from valid_ref.protocols.learn import PHASE, LearningMessage, LearnModel, LearnState
 from valid_ref.protocols.learn import PHASE as LEARNING
-from valid_ref.protocols.measures import Measures
+from valid_ref.protocols.measures import Plain
 from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.protocols.valid import (
     EstimateStage,
@@ -37,6 +37,7 @@ from valid_ref.protocols.valid import (
     ValidState,
 )
 from valid_ref.protocols.validation import no_gradient
+from valid_ref.wide import WideIntegers
 from valid_ref.wire import AlarmLine, alarm_line
 
 COLUMNS = 1 << 13
@@ -121,8 +122,8 @@ def confirm(
     bits, schedule = lattice.precision.step_bits, lattice.schedule
     fit = np.ones(graph.agents, dtype=np.bool_)
     follow = np.full(graph.agents, parameters.reading.P17 and schedule.A(t) < 1 << bits)
-    settled = settle("steps", backend, models.size, pays_from=LOOPS_PAY_FROM)
-    loops = compiled("steps", settled)
+    settled = settle("loops", backend, models.size, pays_from=LOOPS_PAY_FROM)
+    loops = compiled("loops", settled)
     if loops is not None and max(lattice.model_limit, lattice.gradient_limit) < WORD_LIMIT:
         before = parameters.start_model[np.newaxis, :] if earlier is None else earlier
         rows = (np.ascontiguousarray(array) for array in (models, gradients, before))
@@ -275,7 +276,7 @@ def _trusting(machine: ValidatedBroadcast, form: type) -> ValidatedBroadcast:
 
 
 def replayed(
-    parameters: ValidParameters, recorded: Recorded, measures: Measures, confirmed: Confirmed
+    parameters: ValidParameters, recorded: Recorded, measures: Plain, confirmed: Confirmed
 ) -> ReplayedValid:
     """The machine of the agents whose learning messages are recorded."""
 

@@ -20,7 +20,7 @@ from valid_ref.execution import Execution
 from valid_ref.front import Run
 from valid_ref.lattice import IntVector
 from valid_ref.machine import Edge, Message, Round
-from valid_ref.oracle.files import KNOWN, LOCAL_HEADER, START, RecordingError, npy_header, to_limbs
+from valid_ref.oracle.files import KNOWN, LOCAL_HEADER, START, RecordingError, npy_header
 from valid_ref.oracle.header import (
     Header,
     Losses,
@@ -32,12 +32,12 @@ from valid_ref.oracle.header import (
     start_layout,
 )
 from valid_ref.oracle.log import AgentLine, EdgeLine, EndLine, Line, RoundLine, Rows, line_text
-from valid_ref.protocols.global_validate import SomeEstimate
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.scenario.build import Prepared
 from valid_ref.scenario.scenario import Scenario
-from valid_ref.wire import Codec, InArrays, Spoken, alarm_line, is_learning
+from valid_ref.wide import WideIntegers
+from valid_ref.wire import Codec, InArrays, Spoken, TableValue, alarm_line, is_learning
 
 GROWING = ("reports", "estimates", "deviations")
 ALIGNMENT = 64
@@ -71,7 +71,7 @@ class RecordingWriter:
             self._files[name].write(npy_header(layout, layout.rows or 0))
         self._log = (directory / "log.jsonl").open("wb")
         self._rows = dict.fromkeys(GROWING, 0)
-        self._values: dict[tuple[str, SomeEstimate], int] = {}
+        self._values: dict[tuple[str, TableValue], int] = {}
         self._objects: dict[tuple[str, int], int] = {}
         self._written: set[tuple[str, int]] = set()
         self._learned = 0
@@ -92,7 +92,7 @@ class RecordingWriter:
         """The row of this very object, if it was put before."""
         return self._objects.get((table, id(value)))
 
-    def put(self, table: str, value: SomeEstimate | LearningMessage) -> int:
+    def put(self, table: str, value: TableValue | LearningMessage) -> int:
         """Put a value into a growing array; in which row it stands. Equal ones stand once."""
         if isinstance(value, LearningMessage):
             self._put(table, np.stack([value.model, value.scaled_gradient]))
@@ -101,9 +101,11 @@ class RecordingWriter:
                 return self._values[table, value]
             self._values[table, value] = self._rows[table]
             self._objects[table, id(value)] = self._rows[table]
-            limbs = self._layouts[table].row[1] if table == "estimates" else 1
-            raw = to_limbs(value, limbs) if table == "estimates" else np.array(value, dtype="<u8")
-            self._put(table, np.frombuffer(raw, dtype="<u8"))
+            if table == "estimates":
+                wide = value if isinstance(value, WideIntegers) else WideIntegers.of(value)
+                self._put(table, wide.in_limbs(self._layouts[table].row[1]))
+            else:
+                self._put(table, np.array(value, dtype="<u8"))
         self._rows[table] += 1
         return self._rows[table] - 1
 

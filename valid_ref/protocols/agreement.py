@@ -9,7 +9,12 @@ from valid_ref.graph import AgentGraph
 from valid_ref.machine import Message
 from valid_ref.reading import Reading
 
+# Inputs.
+
 PHASE = "ValidationStateAgreement"
+
+
+# State.
 
 
 @attrs.frozen
@@ -21,12 +26,17 @@ class AgreementState:
     alarms: Alarms = ()
 
 
+# The machine.
+
+
 @attrs.frozen
 class ValidationStateAgreement:
     """The machine of ValidationStateAgreement; the private input is "I have an alarm".
 
     Implements: SA-1.
     """
+
+    # Inputs.
 
     graph: AgentGraph
     reading: Reading = attrs.field(factory=Reading)
@@ -43,9 +53,13 @@ class ValidationStateAgreement:
         """The phase and the round in it."""
         return PHASE, round_number
 
+    # Start.
+
     def start(self, agent: int, private: bool) -> AgreementState:
         """Begin with the alarm state of the phases before."""
         return AgreementState(agent, alarmed=private)
+
+    # Send.
 
     def send(self, state: AgreementState, round_number: int) -> Message:  # noqa: ARG002
         """True iff the agent is alarmed.
@@ -53,6 +67,8 @@ class ValidationStateAgreement:
         Implements: SA-2.
         """
         return state.alarmed
+
+    # Receive.
 
     def receive(
         self, state: AgreementState, round_number: int, inbox: Mapping[int, Message]
@@ -71,6 +87,12 @@ class ValidationStateAgreement:
         new = tuple(r for r in raised if (r.alarm, r.sender) not in known)
         alarmed = heard_alarm or state.alarmed if self.reading.P04 else heard_alarm
         return AgreementState(state.agent, alarmed, state.alarms + new)
+
+
+# Finish: the last alarm state is the verdict (`AgreementStage` in `valid`).
+
+
+# Alarms.
 
 
 def _objection(message: Message) -> Alarm | None:

@@ -15,7 +15,10 @@ from valid_ref.machine import Message
 from valid_ref.protocols.parameters import ParameterError
 from valid_ref.reading import Reading
 
+# Inputs: tags, and the form of their values.
+
 Slot = int | str
+
 Tag = tuple[int, Slot]
 """(source, slot): what a value is about."""
 
@@ -23,6 +26,7 @@ WellFormed = Callable[[Tag, object], bool]
 """Whether a value has the form that its tag demands; must not raise on any object."""
 
 Entries = list[tuple[Tag, object]]
+
 News = Callable[
     ["ValidatedBroadcast", Mapping[Tag, object], Mapping[Tag, object]], tuple[bool, Entries]
 ]
@@ -47,6 +51,9 @@ def news(
     return len(found) < len(message), entries
 
 
+# State.
+
+
 @attrs.frozen
 class BroadcastState:
     """What one agent holds: at most one value per tag, and which values it has yet to send.
@@ -60,12 +67,17 @@ class BroadcastState:
     alarms: Alarms = ()
 
 
+# The machine.
+
+
 @attrs.frozen
 class ValidatedBroadcast:
     """The machine of ValidatedBroadcast for a public set of tags.
 
     Implements: VB-1, VB-2.
     """
+
+    # Inputs.
 
     graph: AgentGraph
     phase: str
@@ -97,6 +109,8 @@ class ValidatedBroadcast:
         """The phase and the round in it."""
         return self.phase, round_number
 
+    # Start.
+
     def start(self, agent: int, private: Mapping[Slot, object]) -> BroadcastState:
         """A source holds its own values; every other tag is null.
 
@@ -111,6 +125,8 @@ class ValidatedBroadcast:
         own = MappingProxyType({(agent, slot): private[slot] for slot in self.slots.get(agent, ())})
         return BroadcastState(agent, held=own, fresh=own)
 
+    # Send.
+
     def send(self, state: BroadcastState, round_number: int) -> Message:
         """What became known since the last round; in the compare round everything held.
 
@@ -119,6 +135,8 @@ class ValidatedBroadcast:
         if self._compares(round_number) or not self.reading.P22:
             return state.held
         return state.fresh
+
+    # Receive.
 
     def receive(
         self, state: BroadcastState, round_number: int, inbox: Mapping[int, Message]
@@ -184,6 +202,8 @@ class ValidatedBroadcast:
             else:
                 object_to(Alarm.MALFORMED_VALUE, sender, tag)
         return entries
+
+    # Finish and alarms.
 
     def _object_to_nulls(
         self, held: Mapping[Tag, object], object_to: Callable[[Alarm, None, object], None]

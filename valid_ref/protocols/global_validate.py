@@ -5,28 +5,39 @@ ValidatedBroadcast.
 """
 
 import math
-import operator
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from valid_ref.alarms import Alarm, Raised
-from valid_ref.kernels import WeightedTotals, WideIntegers, for_sums, squared_norms
-from valid_ref.lattice import IntVector
+from valid_ref.lattice import read_gradient, squared_norm
 from valid_ref.protocols.broadcast import Tag
-from valid_ref.protocols.local_validate import Transcript, read_gradients
+from valid_ref.protocols.local_validate import Transcript
 from valid_ref.protocols.parameters import ValidParameters, Weighting
+from valid_ref.wide import WideIntegers
+
+# Inputs.
 
 PHASE = "GlobalValidate"
 
-Estimate = tuple[int, ...]
+Estimate = WideIntegers
 """For each weighting the d entries of ghat and then lhat."""
 
-SomeEstimate = Estimate | WideIntegers
-"""The same, or as an oracle has all estimates: in an array."""
+Estimates = Sequence[Sequence[int]]
+"""One for each agent. A Byzantine agent may send a tuple of integers, which is as good."""
 
-AT_ONCE = 1 << 16
-"""So many entries of all estimates are added up at a time."""
+
+def limits(parameters: ValidParameters, weighting: Weighting) -> tuple[int, int]:
+    """W G_max, which no entry of ghat exceeds, and W isqrt(d G_max^2), which lhat does not.
+
+    Implements: GV-3.
+    """
+    total, largest = sum(weighting.weights), parameters.lattice.gradient_limit
+    return total * largest, total * math.isqrt(parameters.lattice.dimension * largest**2)
+
+
+# State: the alarms, and what the broadcast holds (`BroadcastState`). Nothing is done at the start.
+
+
+# Send: the estimates of what was received. They are held as in any broadcast.
 
 
 def estimate(parameters: ValidParameters, transcript: Transcript) -> Estimate:
@@ -34,27 +45,25 @@ def estimate(parameters: ValidParameters, transcript: Transcript) -> Estimate:
 
     Implements: GV-2, GV-9, GV-12.
     """
-    totals, lengths = estimate_parts(parameters, transcript)
-    pairs = zip(totals.integers(), lengths, strict=True)
-    return tuple(entry for total, length in pairs for entry in (*total, length))
+    gradients = [
+        read_gradient(parameters.lattice, t, message.scaled_gradient)
+        for t, message in enumerate(transcript, start=1)
+    ]
+    lengths = [math.isqrt(squared_norm(gradient)) for gradient in gradients]
+    columns = [*zip(*(gradient.tolist() for gradient in gradients), strict=True)]
+    entries: list[int] = []
+    for weighting in parameters.weightings:
+        entries += [weighted_sum(weighting.weights, column) for column in columns]
+        entries.append(weighted_sum(weighting.weights, lengths))
+    return WideIntegers.of(entries)
 
 
-def estimate_parts(
-    parameters: ValidParameters, transcript: Transcript, squares: Sequence[int] | None = None
-) -> tuple[WeightedTotals, list[int]]:
-    """ghat and lhat of every weighting; `squares` are the |g(t)|^2 if they are known.
+def weighted_sum(weights: Sequence[int], values: Sequence[int]) -> int:
+    """sum_t w_t v_t, exactly."""
+    return sum(weight * value for weight, value in zip(weights, values, strict=True))
 
-    Implements: GV-2, GV-9, GV-12.
-    """
-    d, weightings = parameters.lattice.dimension, [w.weights for w in parameters.weightings]
-    backend = for_sums(d * len(transcript) * (1 + len(weightings)))
-    totals, found = WeightedTotals(weightings, d, backend), list[int]()
-    for _begin, rows in read_gradients(parameters, transcript):
-        totals.add(rows)
-        if squares is None:
-            found += squared_norms(rows, backend)
-    norms = [*map(math.isqrt, found if squares is None else squares)]
-    return totals, [sum(map(operator.mul, weights, norms)) for weights in weightings]
+
+# Receive: the form of an estimate.
 
 
 def is_estimate(parameters: ValidParameters, value: object) -> bool:
@@ -63,104 +72,105 @@ def is_estimate(parameters: ValidParameters, value: object) -> bool:
     Implements: GV-3.
     """
     d, weightings = parameters.lattice.dimension, parameters.weightings
-    if type(value) is not tuple or len(value) != len(weightings) * (d + 1):
+    if type(value) not in {tuple, WideIntegers} or not isinstance(value, Sequence):
         return False
-    if set(map(type, value)) - {int}:
+    if len(value) != len(weightings) * (d + 1) or set(map(type, value)) - {int}:
         return False
-    largest = parameters.lattice.gradient_limit
-    norm = math.isqrt(d * largest**2)
     for index, weighting in enumerate(weightings):
         *vector, length = value[index * (d + 1) : (index + 1) * (d + 1)]
-        total = sum(weighting.weights)
-        if not 0 <= length <= total * norm or max(map(abs, vector)) > total * largest:
+        largest, longest = limits(parameters, weighting)
+        if not 0 <= length <= longest or max(map(abs, vector)) > largest:
             return False
     return True
+
+
+# Finish: the checks of all estimates.
 
 
 def estimate_alarms(
     parameters: ValidParameters,
     agent: int,
-    estimates: Mapping[Tag, SomeEstimate],
-    own: SomeEstimate,
+    estimates: Mapping[Tag, Sequence[int]],
+    own: Sequence[int],
 ) -> list[Raised]:
     """All checks of the estimates by one agent; `own` is made from its own record.
+
+    Implements: GV-4, GV-5, GV-6, GV-8.
+    """
+    raised = comparison_alarms(parameters, agent, estimates, own)
+    agreed = agreed_estimates(parameters, estimates)
+    if agreed is not None:
+        for index, weighting in enumerate(parameters.weightings):
+            found = statistics(parameters, index, agreed)
+            raised += statistic_alarms(parameters, weighting, *found)
+    return raised
+
+
+def agreed_estimates(
+    parameters: ValidParameters, estimates: Mapping[Tag, Sequence[int]]
+) -> list[Sequence[int]] | None:
+    """Of every agent the estimate of its lowest-numbered reporter; None if one has none.
+
+    Implements: GV-4, GV-8.
+    """
+    graph, agreed = parameters.graph, []
+    for u in range(graph.agents):
+        reports = [estimates[v, u] for v in graph.neighbours(u) if (v, u) in estimates]
+        agreed += reports[:1]
+    return agreed if len(agreed) == graph.agents else None
+
+
+def statistics(parameters: ValidParameters, index: int, estimates: Estimates) -> tuple[int, int]:
+    """|sum_u ghat_u|^2 and sum_u lhat_u^2 under the weighting of this index, exactly.
+
+    Implements: GV-5, GV-6, GV-9.
+    """
+    d = parameters.lattice.dimension
+    begin = index * (d + 1)
+    vectors = [estimate[begin : begin + d] for estimate in estimates]
+    sums = [sum(column) for column in zip(*vectors, strict=True)]
+    lengths = [estimate[begin + d] for estimate in estimates]
+    return sum(entry**2 for entry in sums), sum(length**2 for length in lengths)
+
+
+# Alarms.
+
+
+def comparison_alarms(
+    parameters: ValidParameters,
+    agent: int,
+    estimates: Mapping[Tag, Sequence[int]],
+    own: Sequence[int],
+) -> list[Raised]:
+    """Reporters of one agent that differ, and estimates about oneself that are not one's own.
 
     Implements: GV-4, GV-8.
     """
     graph, raised = parameters.graph, []
-    agreed: list[SomeEstimate] = []
     for u in range(graph.agents):
         reports = [estimates[v, u] for v in graph.neighbours(u) if (v, u) in estimates]
-        if len(set(reports)) > 1:
+        if any(report != reports[0] for report in reports):
             raised.append(_raised(parameters, Alarm.INCONSISTENT_ESTIMATES, u))
-        agreed += reports[:1]
     if parameters.reading.P07:
         for reporter in graph.neighbours(agent):
             if estimates.get((reporter, agent), own) != own:
                 raised.append(_raised(parameters, Alarm.SELF_ESTIMATE_MISMATCH, agent, reporter))
-    if len(agreed) == graph.agents:
-        for index, weighting in enumerate(parameters.weightings):
-            raised += _statistic_alarms(parameters, index, weighting, agreed)
     return raised
 
 
-def _statistic_alarms(
-    parameters: ValidParameters, index: int, weighting: Weighting, agreed: Sequence[SomeEstimate]
+def statistic_alarms(
+    parameters: ValidParameters, weighting: Weighting, optimality: int, heterogeneity: int
 ) -> list[Raised]:
     """The optimality and the heterogeneity check under one weighting.
 
     Implements: GV-5, GV-6, GV-12.
     """
-    optimality, heterogeneity = statistics(parameters, index, agreed)
     raised = []
     if optimality > weighting.optimality**2:
         raised.append(_raised(parameters, Alarm.NOT_OPTIMAL, weighting.name))
     if heterogeneity > weighting.heterogeneity:
         raised.append(_raised(parameters, Alarm.TOO_HETEROGENEOUS, weighting.name))
     return raised
-
-
-def statistics(
-    parameters: ValidParameters, index: int, estimates: Sequence[SomeEstimate]
-) -> tuple[int, int]:
-    """|sum_u ghat_u|^2 and sum_u lhat_u^2 under the weighting of this index, exactly.
-
-    Implements: GV-5, GV-6.
-    """
-    d = parameters.lattice.dimension
-    begin = index * (d + 1)
-    pieces = [
-        slice(first, min(first + AT_ONCE, begin + d)) for first in range(begin, begin + d, AT_ONCE)
-    ]
-    length = sum(_squared_sum([_entries(one, piece) for one in estimates]) for piece in pieces)
-    return length, sum(estimate[begin + d] ** 2 for estimate in estimates)
-
-
-def _entries(estimate: SomeEstimate, piece: slice) -> IntVector | tuple[int, ...]:
-    """Some entries: as words where they fit."""
-    return estimate.entries(piece) if isinstance(estimate, WideIntegers) else estimate[piece]
-
-
-def _squared_sum(vectors: list[IntVector | tuple[int, ...]]) -> int:
-    """|sum of the vectors|^2: in words where no sum can reach 2^63, else in integers.
-
-    Implements: GV-9.
-    """
-    if sum(_largest(vector) for vector in vectors) < 1 << 63:
-        total = np.zeros(len(vectors[0]), np.int64)
-        for vector in vectors:
-            total += np.asarray(vector, dtype=np.int64)
-        return squared_norms(total[np.newaxis, :])[0]
-    integers = [v.tolist() if isinstance(v, np.ndarray) else v for v in vectors]
-    sums = (sum(column) for column in zip(*integers, strict=True))
-    return sum(entry * entry for entry in sums)
-
-
-def _largest(vector: IntVector | tuple[int, ...]) -> int:
-    """The largest magnitude."""
-    if isinstance(vector, np.ndarray):
-        return max(int(vector.max()), -int(vector.min()))
-    return max(map(abs, vector))
 
 
 def _raised(

@@ -1,26 +1,28 @@
 """LearnModel: distributed stochastic gradient descent on the exact lattice (alg:dgd)."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import attrs
 import numpy as np
+import numpy.typing as npt
 
 from valid_ref.alarms import Alarm, Alarms, Raised
 from valid_ref.graph import AgentGraph
+from valid_ref.kernels import steps
 from valid_ref.lattice import (
+    FloatVector,
     GradientSource,
     IntVector,
     LatticeError,
     LatticeParameters,
-    evaluation_point,
     freeze,
-    mix,
-    step,
     within,
 )
 from valid_ref.machine import Message
 from valid_ref.reading import Reading
+
+# Inputs: what is sent, and how updates are computed.
 
 PHASE = "LearnModel"
 
@@ -43,6 +45,36 @@ class LearningMessage:
 
     model: IntVector = attrs.field(converter=_own_copy)
     scaled_gradient: IntVector = attrs.field(converter=_own_copy)
+
+
+class Arithmetic(Protocol):
+    """The update: `valid_ref.lattice` defines it, `valid_ref.kernels.steps` is its fast form."""
+
+    def mix(
+        self,
+        parameters: LatticeParameters,
+        t: int,
+        own: IntVector,
+        neighbours: Sequence[IntVector],
+    ) -> IntVector:
+        """Y."""
+
+    def evaluation_point(self, parameters: LatticeParameters, Y: IntVector) -> FloatVector:
+        """Where the gradient is taken."""
+
+    def step(
+        self,
+        parameters: LatticeParameters,
+        t: int,
+        Y: IntVector,
+        gradient: npt.ArrayLike,
+        *,
+        absorb: bool = True,
+    ) -> tuple[IntVector, IntVector]:
+        """x_v(t) and Gamma_v(t)."""
+
+
+# State.
 
 
 @attrs.frozen
@@ -76,6 +108,9 @@ class LearnState:
     alarms: Alarms
 
 
+# The machine.
+
+
 @attrs.frozen
 class LearnModel:
     """The machine of LearnModel.
@@ -83,10 +118,13 @@ class LearnModel:
     Implements: LM-1.
     """
 
+    # Inputs.
+
     graph: AgentGraph
     parameters: LatticeParameters
     start_model: IntVector = attrs.field(eq=attrs.cmp_using(np.array_equal))
     reading: Reading = attrs.field(factory=Reading)
+    arithmetic: Arithmetic = attrs.field(default=steps, kw_only=True, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         expected = (self.parameters.dimension,)
@@ -114,6 +152,8 @@ class LearnModel:
         """The phase and the round in it."""
         return PHASE, round_number
 
+    # Start.
+
     def start(self, agent: int, private: GradientSource) -> LearnState:
         """Compute the message of round 1 from x_0, which everybody shares.
 
@@ -123,12 +163,16 @@ class LearnModel:
         state = LearnState(agent, private, None, None, ())
         return self._advance(state, 1, self.start_model, models)
 
+    # Send.
+
     def send(self, state: LearnState, round_number: int) -> Message:  # noqa: ARG002
         """(x_v(t), Gamma_v(t)) to every neighbour; nothing after an update left the range.
 
         Implements: LM-2, LM-7.
         """
         return state.message
+
+    # Receive.
 
     def receive(
         self, state: LearnState, round_number: int, inbox: Mapping[int, Message]
@@ -163,37 +207,19 @@ class LearnModel:
 
         Implements: LM-2, AR-14.
         """
-        Y = mix(self.parameters, t, own, neighbours)
-        gradient = state.gradient(t, evaluation_point(self.parameters, Y))
+        Y = self.arithmetic.mix(self.parameters, t, own, neighbours)
+        point = self.arithmetic.evaluation_point(self.parameters, Y)
+        gradient = state.gradient(t, point)
         try:
-            x, gamma = step(self.parameters, t, Y, gradient, absorb=self.reading.P17)
+            x, gamma = self.arithmetic.step(
+                self.parameters, t, Y, gradient, absorb=self.reading.P17
+            )
         except LatticeError:
             raised = Raised(Alarm.OWN_UPDATE_OUT_OF_RANGE, PHASE, t, about=state.agent)
             return attrs.evolve(state, message=None, alarms=(*state.alarms, raised))
         return attrs.evolve(state, message=LearningMessage(x, gamma))
 
-    def _problem(self, message: Message) -> Alarm | None:
-        """Why a learning message cannot be used; None if it can.
-
-        Implements: MO-8, AR-11, LM-4.
-        """
-        if message is None:
-            return Alarm.MISSING_MESSAGE
-        if not isinstance(message, LearningMessage):
-            return Alarm.MALFORMED_MESSAGE
-        for vector in (message.model, message.scaled_gradient):
-            if not isinstance(vector, np.ndarray) or vector.dtype != np.int64:
-                return Alarm.MALFORMED_MESSAGE
-            if vector.shape != (self.parameters.dimension,):
-                return Alarm.MALFORMED_MESSAGE
-        limits = self.parameters.model_limit, self.parameters.gradient_limit
-        if within(message.model, limits[0]) and within(message.scaled_gradient, limits[1]):
-            return None
-        return Alarm.OUT_OF_RANGE
-
-    def _nothing(self) -> LearningMessage:
-        zero = np.zeros(self.parameters.dimension, dtype=np.int64)
-        return LearningMessage(zero, zero)
+    # Finish.
 
     def transcripts(self, state: LearnState) -> Transcripts:
         """The fixed transcripts after round T; zero vectors where nothing usable came.
@@ -214,3 +240,28 @@ class LearnModel:
                 for sender in self.graph.neighbours(state.agent)
             },
         )
+
+    def _nothing(self) -> LearningMessage:
+        zero = np.zeros(self.parameters.dimension, dtype=np.int64)
+        return LearningMessage(zero, zero)
+
+    # Alarms.
+
+    def _problem(self, message: Message) -> Alarm | None:
+        """Why a learning message cannot be used; None if it can.
+
+        Implements: MO-8, AR-11, LM-4.
+        """
+        if message is None:
+            return Alarm.MISSING_MESSAGE
+        if not isinstance(message, LearningMessage):
+            return Alarm.MALFORMED_MESSAGE
+        for vector in (message.model, message.scaled_gradient):
+            if not isinstance(vector, np.ndarray) or vector.dtype != np.int64:
+                return Alarm.MALFORMED_MESSAGE
+            if vector.shape != (self.parameters.dimension,):
+                return Alarm.MALFORMED_MESSAGE
+        limits = self.parameters.model_limit, self.parameters.gradient_limit
+        if within(message.model, limits[0]) and within(message.scaled_gradient, limits[1]):
+            return None
+        return Alarm.OUT_OF_RANGE

@@ -6,15 +6,14 @@ ValidatedBroadcast.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-import numpy as np
-
 from valid_ref.alarms import Alarm, Raised
-from valid_ref.hashing import KeyHashes, combine_rounds, transcript_polynomials
-from valid_ref.kernels import for_sums, rounds_at_once, squared_norms, stack
-from valid_ref.lattice import IntVector
+from valid_ref.hashing import KeyHashes, transcript_hashes
+from valid_ref.lattice import read_gradient, squared_norm
 from valid_ref.protocols.broadcast import Tag
 from valid_ref.protocols.learn import LearningMessage, Transcripts
 from valid_ref.protocols.parameters import CheckedKeys, ValidParameters
+
+# Inputs.
 
 PHASE = "LocalValidate"
 
@@ -23,6 +22,30 @@ Transcript = Sequence[LearningMessage]
 
 Reports = Mapping[Tag, tuple[int, ...]]
 """(reporter, agent reported on) to 4|V| hashes: out, in, in-eta, Gamma for each key owner."""
+
+
+def checked_keys(parameters: ValidParameters, agent: int) -> Sequence[int]:
+    """The key owners under whose keys this agent checks.
+
+    Implements: LV-10.
+    """
+    own_only = parameters.checked_keys is CheckedKeys.OWN
+    return (agent,) if own_only else range(parameters.graph.agents)
+
+
+def checked_agents(parameters: ValidParameters, agent: int) -> Sequence[int]:
+    """Everybody; as printed in the prose only neighbours (erratum P08).
+
+    Implements: LV-7, LV-8.
+    """
+    graph = parameters.graph
+    return range(graph.agents) if parameters.reading.P08 else graph.neighbours(agent)
+
+
+# State: the alarms, and what the two broadcasts hold (`BroadcastState`).
+
+
+# Start: the norms of what was received, before any key exists.
 
 
 def norm_alarms(parameters: ValidParameters, transcripts: Transcripts) -> list[Raised]:
@@ -59,31 +82,62 @@ def too_long(
 def squared_lengths(
     parameters: ValidParameters, transcript: Transcript
 ) -> Iterator[tuple[int, int, int]]:
-    """t, |x(t)|^2 and |g(t)|^2 for each round, exactly, in lattice units."""
-    backend = for_sums(2 * parameters.lattice.dimension * len(transcript))
-    for begin, rows in read_gradients(parameters, transcript):
-        messages = transcript[begin : begin + len(rows)]
-        models = squared_norms(stack([message.model for message in messages]), backend)
-        gradients = squared_norms(rows, backend)
-        yield from zip(range(begin + 1, begin + 1 + len(rows)), models, gradients, strict=True)
+    """t, |x(t)|^2 and |g(t)|^2 for each round, exactly, in lattice units.
 
-
-def read_gradients(
-    parameters: ValidParameters, transcript: Transcript
-) -> Iterator[tuple[int, IntVector]]:
-    """begin and the gradients of rounds begin + 1, begin + 2, ..., as rows, some at a time.
-
-    One vector is divided by a scalar, which numpy does several times as fast.
-
-    Implements: AR-8.
+    Implements: AR-8, AR-12.
     """
-    steps = parameters.lattice.schedule.gradient
-    at_once = rounds_at_once(parameters.lattice.dimension)
-    for begin in range(0, len(transcript), at_once):
-        messages = transcript[begin : begin + at_once]
-        gammas = stack([message.scaled_gradient for message in messages])
-        divisors = np.array(steps[begin : begin + len(messages)], dtype=np.int64)
-        yield begin, gammas // (divisors[:, np.newaxis] if len(messages) > 1 else divisors[0])
+    for t, message in enumerate(transcript, start=1):
+        gradient = read_gradient(parameters.lattice, t, message.scaled_gradient)
+        yield t, squared_norm(message.model), squared_norm(gradient)
+
+
+# Send: the hashes of what was received. Keys and hashes are held as in any broadcast.
+
+
+def transcript_report(
+    parameters: ValidParameters, keys: Sequence[int], transcript: Transcript
+) -> tuple[int, ...]:
+    """The four hashes of a transcript under each key, in the order of key owners.
+
+    Implements: LV-5, LV-6.
+    """
+    models = [parameters.start_model, *(message.model for message in transcript)]
+    gammas = [message.scaled_gradient for message in transcript]
+    hashes = (
+        transcript_hashes(
+            parameters.field,
+            key,
+            parameters.lattice.schedule,
+            models,
+            gammas,
+            eta_shift=eta_shift(parameters),
+        )
+        for key in keys
+    )
+    return flat_report(parameters, hashes)
+
+
+def eta_shift(parameters: ValidParameters) -> int:
+    """a_(t+1) goes with x(t); as printed a_t (erratum P14)."""
+    return 1 if parameters.reading.P14 else 0
+
+
+def flat_report(parameters: ValidParameters, hashes: Iterable[KeyHashes]) -> tuple[int, ...]:
+    """The four hashes under every key, one after the other.
+
+    As printed, the cross hash of Gamma is taken of X^in (erratum P15).
+
+    Implements: LV-6.
+    """
+    repaired = parameters.reading.P15
+    return tuple(
+        entry
+        for h_out, h_in, h_in_eta, h_gamma in hashes
+        for entry in (h_out, h_in, h_in_eta, h_gamma if repaired else h_in)
+    )
+
+
+# Receive: the form of a key and of a report.
 
 
 def is_key(parameters: ValidParameters, value: object) -> bool:
@@ -108,32 +162,7 @@ def _is_residue(value: object, prime: int) -> bool:
     return type(value) is int and 0 <= value < prime
 
 
-def transcript_report(
-    parameters: ValidParameters, keys: Sequence[int], transcript: Transcript
-) -> tuple[int, ...]:
-    """The four hashes of a transcript under each key, in the order of key owners.
-
-    Implements: LV-5, LV-6.
-    """
-    models = [parameters.start_model, *(message.model for message in transcript)]
-    gammas = [message.scaled_gradient for message in transcript]
-    hashes = combine_rounds(
-        parameters.field,
-        keys,
-        parameters.lattice.dimension,
-        parameters.lattice.schedule,
-        transcript_polynomials(parameters.field, keys, models),
-        transcript_polynomials(parameters.field, keys, gammas),
-        eta_shift=1 if parameters.reading.P14 else 0,
-    )
-    return tuple(entry for four in hashes for entry in _as_read(parameters, four))
-
-
-def _as_read(parameters: ValidParameters, hashes: KeyHashes) -> KeyHashes:
-    """As printed, the cross hash of Gamma is taken of X^in (erratum P15)."""
-    if parameters.reading.P15:
-        return hashes
-    return hashes[0], hashes[1], hashes[2], hashes[1]
+# Finish: the checks of all reports.
 
 
 def hash_alarms(
@@ -161,24 +190,6 @@ def hash_alarms(
 def under_key(reports: Reports, key_owner: int) -> Reports:
     """The four hashes of every report under one key."""
     return {tag: report[4 * key_owner : 4 * key_owner + 4] for tag, report in reports.items()}
-
-
-def checked_keys(parameters: ValidParameters, agent: int) -> Sequence[int]:
-    """The key owners under whose keys this agent checks.
-
-    Implements: LV-10.
-    """
-    own_only = parameters.checked_keys is CheckedKeys.OWN
-    return (agent,) if own_only else range(parameters.graph.agents)
-
-
-def checked_agents(parameters: ValidParameters, agent: int) -> Sequence[int]:
-    """Everybody; as printed in the prose only neighbours (erratum P08).
-
-    Implements: LV-7, LV-8.
-    """
-    graph = parameters.graph
-    return range(graph.agents) if parameters.reading.P08 else graph.neighbours(agent)
 
 
 def is_inconsistent(parameters: ValidParameters, v: int, hashes: Reports) -> bool:
@@ -246,12 +257,15 @@ def self_mismatches(
             yield raised(parameters, Alarm.SELF_MISMATCH, (agent, key_owner), reporter)
 
 
+CHECKS = {"inconsistent": (is_inconsistent, tags_about), "broken": (is_broken, tags_that_count)}
+"""The checks of one agent under one key, each with the tags of the reports that matter to it."""
+
+
+# Alarms.
+
+
 def raised(
     parameters: ValidParameters, alarm: Alarm, about: object, sender: int | None = None
 ) -> Raised:
     """An alarm of these checks, which come after the last round of the broadcast."""
     return Raised(alarm, PHASE, parameters.graph.agents, sender, about)
-
-
-CHECKS = {"inconsistent": (is_inconsistent, tags_about), "broken": (is_broken, tags_that_count)}
-"""The checks of one agent under one key, each with the tags of the reports that matter to it."""

@@ -13,10 +13,13 @@ from valid_ref.protocols import local_validate
 from valid_ref.protocols.agreement import AgreementState, ValidationStateAgreement
 from valid_ref.protocols.broadcast import BroadcastState, Slot, ValidatedBroadcast
 from valid_ref.protocols.learn import LearnModel, LearnState, Transcripts
-from valid_ref.protocols.measures import Measures
+from valid_ref.protocols.measures import Fast, Plain
 from valid_ref.protocols.parameters import ValidParameters
 
+# Inputs.
+
 KEYS, COMMITMENTS = "LocalValidate.keys", "LocalValidate.commitments"
+
 HASHES, ESTIMATES = "LocalValidate.hashes", "GlobalValidate"
 
 
@@ -29,6 +32,20 @@ class Private:
 
     gradient: GradientSource
     key: int
+
+
+@attrs.frozen
+class Learned:
+    """What one agent brings from the learning phase: its transcripts, and its alarms so far.
+
+    Implements: LM-5.
+    """
+
+    transcripts: Transcripts
+    alarms: Alarms = ()
+
+
+# State.
 
 
 @attrs.frozen
@@ -56,14 +73,15 @@ class Memory:
 
 
 @attrs.frozen
-class Learned:
-    """What one agent brings from the learning phase: its transcripts, and its alarms so far.
+class ValidState:
+    """Where an agent is in the protocol: its memory, the phase, and the state in the phase."""
 
-    Implements: LM-5.
-    """
+    memory: Memory
+    stage: int
+    inner: Any
 
-    transcripts: Transcripts
-    alarms: Alarms = ()
+
+# The phases: what each begins with, and what its end means for the memory.
 
 
 class Stage(Protocol):
@@ -87,7 +105,7 @@ class LearnStage:
     Implements: VA-1, LV-2.
     """
 
-    measures: Measures
+    measures: Plain
     machine: LearnModel
 
     def enter(self, memory: Memory) -> GradientSource:
@@ -139,7 +157,7 @@ class KeyStage:
 class CommitmentStage:
     """As printed: hashes under one's own key, before the keys; nobody reads them (P09)."""
 
-    measures: Measures
+    measures: Plain
     machine: ValidatedBroadcast
 
     def enter(self, memory: Memory) -> Mapping[Slot, object]:
@@ -159,7 +177,7 @@ class HashStage:
     Implements: LV-6, LV-7, LV-8, LV-9.
     """
 
-    measures: Measures
+    measures: Plain
     machine: ValidatedBroadcast
 
     def enter(self, memory: Memory) -> Mapping[Slot, object]:
@@ -180,7 +198,7 @@ class EstimateStage:
     Implements: GV-3, GV-4, GV-5, GV-6.
     """
 
-    measures: Measures
+    measures: Plain
     machine: ValidatedBroadcast
 
     def enter(self, memory: Memory) -> Mapping[Slot, object]:
@@ -213,7 +231,7 @@ class AgreementStage:
         return attrs.evolve(memory.alarmed_by(state.alarms), invalid=state.alarmed)
 
 
-def _reports(measures: Measures, memory: Memory, keys: tuple[int, ...]) -> Mapping[Slot, object]:
+def _reports(measures: Plain, memory: Memory, keys: tuple[int, ...]) -> Mapping[Slot, object]:
     """One report per neighbour.
 
     Implements: LV-5.
@@ -222,88 +240,7 @@ def _reports(measures: Measures, memory: Memory, keys: tuple[int, ...]) -> Mappi
     return {sender: measures.report(keys, sent) for sender, sent in received.items()}
 
 
-@attrs.frozen
-class ValidState:
-    """Where an agent is in the protocol: its memory, the phase, and the state in the phase."""
-
-    memory: Memory
-    stage: int
-    inner: Any
-
-
-@attrs.frozen
-class Valid:
-    """The whole protocol as one machine; whoever shares results brings other measures.
-
-    Implements: VA-1.
-    """
-
-    parameters: ValidParameters
-    measures: Measures = attrs.field(eq=False, repr=False)
-    stages: tuple[Stage, ...] = attrs.field(init=False, eq=False, repr=False)
-
-    @measures.default
-    def _measures(self) -> Measures:
-        return Measures(self.parameters)
-
-    @stages.default
-    def _stages(self) -> tuple[Stage, ...]:
-        return _phases(self.parameters, self.measures)
-
-    @property
-    def rounds(self) -> int:
-        """T + 4|V| - 1."""
-        return sum(stage.machine.rounds for stage in self.stages)
-
-    def place(self, round_number: int) -> tuple[str, int]:
-        """The phase that a round belongs to, and its number in that phase."""
-        for stage in self.stages:
-            if round_number <= stage.machine.rounds:
-                return stage.machine.place(round_number)
-            round_number -= stage.machine.rounds
-        return self.stages[-1].machine.place(round_number)
-
-    def start(self, agent: int, private: Private) -> ValidState:
-        """Enter the first phase."""
-        return self.enter(Memory(agent, private), 0)
-
-    def send(self, state: ValidState, round_number: int) -> Message:
-        """What the current phase sends."""
-        _phase, within = self.place(round_number)
-        return self.stages[state.stage].machine.send(state.inner, within)
-
-    def receive(
-        self, state: ValidState, round_number: int, inbox: Mapping[int, Message]
-    ) -> ValidState:
-        """One round of the current phase; after its last the next one begins.
-
-        Implements: VA-1.
-        """
-        stage = self.stages[state.stage]
-        _phase, within = self.place(round_number)
-        inner = stage.machine.receive(state.inner, within, inbox)
-        if within < stage.machine.rounds:
-            return attrs.evolve(state, inner=inner)
-        memory = stage.leave(state.memory, inner)
-        if state.stage + 1 == len(self.stages):
-            return ValidState(memory, state.stage, inner)
-        return self.enter(memory, state.stage + 1)
-
-    def enter(self, memory: Memory, index: int) -> ValidState:
-        """Begin the phase of this index."""
-        stage = self.stages[index]
-        return ValidState(memory, index, stage.machine.start(memory.agent, stage.enter(memory)))
-
-    def output(self, state: ValidState) -> IntVector | None:
-        """x_v(T) of a valid agent; nothing of an invalid one.
-
-        Implements: VA-2, LM-6.
-        """
-        own = state.memory.fixed_transcripts.own
-        return None if state.memory.invalid or not own else own[-1].model
-
-
-def _phases(parameters: ValidParameters, measures: Measures) -> tuple[Stage, ...]:
+def _phases(parameters: ValidParameters, measures: Plain) -> tuple[Stage, ...]:
     """LearnModel, LocalValidate, GlobalValidate, ValidationStateAgreement.
 
     Implements: VA-1, LV-1.
@@ -327,7 +264,14 @@ def _phases(parameters: ValidParameters, measures: Measures) -> tuple[Stage, ...
         return ValidatedBroadcast(graph, name, slots, form, reading, measures.news)
 
     learn: Stage = LearnStage(
-        measures, LearnModel(graph, parameters.lattice, parameters.start_model, reading)
+        measures,
+        LearnModel(
+            graph,
+            parameters.lattice,
+            parameters.start_model,
+            reading,
+            arithmetic=measures.arithmetic,
+        ),
     )
     keys: Stage = KeyStage(parameters, broadcast(KEYS, own_slot, is_key))
     commitments: Stage = CommitmentStage(
@@ -339,3 +283,88 @@ def _phases(parameters: ValidParameters, measures: Measures) -> tuple[Stage, ...
     before = () if reading.P09 else (commitments,)
     first = (learn, *before, keys) if reading.P11 else (keys, learn, *before)
     return (*first, hashes, estimates, agreement)
+
+
+# The machine.
+
+
+@attrs.frozen
+class Valid:
+    """The whole protocol as one machine; whoever shares results brings other measures.
+
+    Implements: VA-1.
+    """
+
+    # Inputs.
+
+    parameters: ValidParameters
+    measures: Plain = attrs.field(eq=False, repr=False)
+    stages: tuple[Stage, ...] = attrs.field(init=False, eq=False, repr=False)
+
+    @measures.default
+    def _measures(self) -> Plain:
+        return Fast(self.parameters)
+
+    @stages.default
+    def _stages(self) -> tuple[Stage, ...]:
+        return _phases(self.parameters, self.measures)
+
+    @property
+    def rounds(self) -> int:
+        """T + 4|V| - 1."""
+        return sum(stage.machine.rounds for stage in self.stages)
+
+    def place(self, round_number: int) -> tuple[str, int]:
+        """The phase that a round belongs to, and its number in that phase."""
+        for stage in self.stages:
+            if round_number <= stage.machine.rounds:
+                return stage.machine.place(round_number)
+            round_number -= stage.machine.rounds
+        return self.stages[-1].machine.place(round_number)
+
+    # Start.
+
+    def start(self, agent: int, private: Private) -> ValidState:
+        """Enter the first phase."""
+        return self.enter(Memory(agent, private), 0)
+
+    # Send.
+
+    def send(self, state: ValidState, round_number: int) -> Message:
+        """What the current phase sends."""
+        _phase, within = self.place(round_number)
+        return self.stages[state.stage].machine.send(state.inner, within)
+
+    # Receive.
+
+    def receive(
+        self, state: ValidState, round_number: int, inbox: Mapping[int, Message]
+    ) -> ValidState:
+        """One round of the current phase; after its last the next one begins.
+
+        Implements: VA-1.
+        """
+        stage = self.stages[state.stage]
+        _phase, within = self.place(round_number)
+        inner = stage.machine.receive(state.inner, within, inbox)
+        if within < stage.machine.rounds:
+            return attrs.evolve(state, inner=inner)
+        memory = stage.leave(state.memory, inner)
+        if state.stage + 1 == len(self.stages):
+            return ValidState(memory, state.stage, inner)
+        return self.enter(memory, state.stage + 1)
+
+    def enter(self, memory: Memory, index: int) -> ValidState:
+        """Begin the phase of this index."""
+        stage = self.stages[index]
+        return ValidState(memory, index, stage.machine.start(memory.agent, stage.enter(memory)))
+
+    # Finish.
+
+    def output(self, state: ValidState) -> IntVector | None:
+        """x_v(T) of a valid agent; nothing of an invalid one.
+
+        Implements: VA-2, LM-6.
+        """
+        own = state.memory.fixed_transcripts.own
+        return None if state.memory.invalid or not own else own[-1].model

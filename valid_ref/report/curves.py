@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from valid_ref.errors import ValidRefError
-from valid_ref.kernels import WideIntegers
 from valid_ref.lattice import FloatVector
 from valid_ref.machine import Round
 from valid_ref.printable import printable
-from valid_ref.protocols.global_validate import is_estimate, statistics
+from valid_ref.protocols.global_validate import Estimates, agreed_estimates
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.learn import LearningMessage
+from valid_ref.protocols.measures import Fast, is_estimate
 from valid_ref.protocols.parameters import ValidParameters, Weighting
 from valid_ref.protocols.valid import ESTIMATES
 from valid_ref.report.view import SeriesView, StatisticView
@@ -112,7 +112,7 @@ def _statistics(
         unit = float(weighting.total) * 2.0**parameters.lattice.precision.fraction_bits
         sums = np.cumsum(weights[:, None] * gradients.sum(axis=1), axis=0) / total[:, None]
         norms = np.cumsum(weights[:, None] * lengths, axis=0) / total[:, None]
-        final = None if agreed is None else statistics(parameters, index, agreed)
+        final = None if agreed is None else Fast(parameters).statistics(index, agreed)
         optimality = scale * np.linalg.norm(sums, axis=1) / n
         heterogeneity = scale**2 * np.sum(norms**2, axis=1) / n
         views += [
@@ -142,7 +142,7 @@ def _shares(weighting: Weighting) -> Array:
     return np.array([weight / largest for weight in weighting.weights])
 
 
-def _agreed(watched: Watched, parameters: ValidParameters) -> list[tuple[int, ...]] | None:
+def _agreed(watched: Watched, parameters: ValidParameters) -> Estimates | None:
     """One estimate per agent, as the first honest agent holds them when the broadcast ends."""
     last = [spoken for spoken in watched.rounds if spoken.phase == ESTIMATES]
     if not last or not watched.honest:
@@ -150,12 +150,8 @@ def _agreed(watched: Watched, parameters: ValidParameters) -> list[tuple[int, ..
     held = last[-1].said.get(watched.honest[0])
     if not isinstance(held, Mapping):
         return None
-    agreed = []
-    for agent in range(parameters.graph.agents):
-        reports = [held.get((v, agent)) for v in parameters.graph.neighbours(agent)]
-        plain = [tuple(r) for r in reports if isinstance(r, tuple | WideIntegers)]
-        agreed += [r for r in plain if is_estimate(parameters, r)][:1]
-    return agreed if len(agreed) == parameters.graph.agents else None
+    real = {tag: value for tag, value in held.items() if is_estimate(parameters, value)}
+    return agreed_estimates(parameters, real)
 
 
 def numbers(values: Array) -> tuple[float | None, ...]:

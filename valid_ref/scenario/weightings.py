@@ -17,8 +17,8 @@ from valid_ref.guarantees.thresholds import (
 from valid_ref.lattice import squared_norm
 from valid_ref.losses import Problem
 from valid_ref.machine import run_machine
-from valid_ref.protocols.global_validate import estimate, statistics
 from valid_ref.protocols.learn import LearnModel
+from valid_ref.protocols.measures import Fast
 from valid_ref.protocols.parameters import (
     ParameterError,
     ValidParameters,
@@ -184,8 +184,7 @@ def honest_statistics(
     private = {agent: problem.gradient_source(agent) for agent in range(graph.agents)}
     result = run_machine(graph, machine, private)
     own = [machine.transcripts(state).own for state in result.states.values()]
-    optimality, heterogeneity = statistics(
-        parameters, index, [estimate(parameters, transcript) for transcript in own]
-    )
+    measures = Fast(parameters)
+    optimality, heterogeneity = measures.statistics(index, [*map(measures.estimate, own)])
     scale = float(parameters.weightings[index].total) * 2.0**lattice.precision.fraction_bits
     return math.sqrt(optimality) / (graph.agents * scale), heterogeneity / (graph.agents * scale**2)

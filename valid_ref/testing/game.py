@@ -28,6 +28,7 @@ from valid_ref.testing.attacks import GARBAGE, numbers
 from valid_ref.testing.laws import Position, advance, broken_laws, broken_promises, opening
 from valid_ref.testing.problems import Network, networks
 from valid_ref.testing.strategies import GENEROUS
+from valid_ref.wide import WideIntegers
 
 
 class GameError(AssertionError):
@@ -219,7 +220,7 @@ class Game(RuleBasedStateMachine):
 def _moved(value: object, by: int) -> object:
     if isinstance(value, int):
         return value + by
-    return (value[0] + by, *value[1:]) if isinstance(value, tuple) else value
+    return (value[0] + by, *value[1:]) if isinstance(value, tuple | WideIntegers) else value
 
 
 def _alarms(states: Mapping[int, ValidState]) -> dict[int, Alarms]:

@@ -38,7 +38,7 @@ from valid_ref.vectors.schema import (
     ref,
 )
 
-Estimate = tuple[int, ...]
+Estimate = Sequence[int]
 
 
 STATISTICS = many(fields(optimality=INTEGER, heterogeneity=INTEGER))

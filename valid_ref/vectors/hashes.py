@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from valid_ref import hashing
-from valid_ref.hashing import PrimeField, combine_rounds, hash_integers, hash_vector
+from valid_ref.hashing import PrimeField, hash_integers, hash_vector
 from valid_ref.lattice import MERSENNE_61
 from valid_ref.schedule import Precision, Schedule
 from valid_ref.vectors.document import COMPARE, Family, VectorCase, operation
@@ -208,8 +208,8 @@ FOUR = fields(key=INTEGER, out=INTEGER, into=INTEGER, into_eta=INTEGER, gamma=IN
 )
 def round_polynomials(prime: int, key: int, rows: Rows) -> Json:
     """For each row the sum of entry j times key^j, modulo the prime."""
-    found = hashing.round_polynomials(PrimeField(prime), (key,), _stacked(rows))
-    return {"values": found[:, 0].tolist()}
+    field = PrimeField(prime)
+    return {"values": [hash_vector(field, key, integer_vector(row)) for row in rows]}
 
 
 @operation(
@@ -231,18 +231,13 @@ def four_hashes(
     """H_out, H_in, H_in,eta and H_Gamma of one transcript under each key, by HA-10 or of the
     concatenated vectors by HA-3; `mixing` are a_1..a_T, `start` is x(0).
     """
-    field, d = PrimeField(prime), len(start)
     schedule = Schedule(Precision(0, 0), tuple(mixing), (1,) * len(mixing))
-    stacks = _stacked([start, *models]), _stacked(scaled_gradients)
-    values = [hashing.round_polynomials(field, keys, stack) for stack in stacks]
-    found = combine_rounds(field, keys, d, schedule, *values)
+    parts = [[integer_vector(row) for row in part] for part in ([start, *models], scaled_gradients)]
+    field = PrimeField(prime)
+    found = [hashing.transcript_hashes(field, key, schedule, *parts) for key in keys]
     names = ("key", "out", "into", "into_eta", "gamma")
     pairs = zip(keys, found, strict=True)
     return {"hashes": [dict(zip(names, (key, *four), strict=True)) for key, four in pairs]}
-
-
-def _stacked(rows: Rows) -> Json:
-    return integer_vector(entry for row in rows for entry in row).reshape(len(rows), -1)
 
 
 TRANSCRIPT_OPERATIONS = (round_polynomials, four_hashes)

@@ -75,7 +75,7 @@ def reports(
     }
 
 
-def estimates(public: ValidParameters | None = None) -> dict[Tag, tuple[int, ...]]:
+def estimates(public: ValidParameters | None = None) -> dict[Tag, global_validate.Estimate]:
     """Every (reporter, agent) to the estimate of what the agent sent."""
     known = parameters() if public is None else public
     return {

@@ -15,7 +15,6 @@ import numpy as np
 from valid_ref.document import unstructure
 from valid_ref.graph import AgentGraph
 from valid_ref.machine import Message, Round
-from valid_ref.protocols.global_validate import SomeEstimate
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.parameters import ValidParameters
@@ -30,7 +29,7 @@ from valid_ref.vectors.schema import (
     rows,
     whole,
 )
-from valid_ref.wire import Codec, LearningRow, decimal, pair_in_place
+from valid_ref.wire import Codec, LearningRow, TableValue, decimal, pair_in_place
 
 WORDS = many(
     fields(phase=TEXT, round=SMALL, sender=AGENT, receivers=many(AGENT), message=ref("message"))
@@ -50,7 +49,7 @@ class Scribe:
 
     def __init__(self, parameters: ValidParameters) -> None:
         self._codec = Codec(parameters)
-        self._tables: dict[str, list[SomeEstimate]] = {"reports": [], "estimates": []}
+        self._tables: dict[str, list[TableValue]] = {"reports": [], "estimates": []}
 
     def message(self, phase: str, message: Message) -> Json:
         """A message as RE-4 has it; vectors of a wrong length stand in place too."""
@@ -74,7 +73,7 @@ class Scribe:
         """No value is known by its identity: tables are small and compare what they hold."""
         return None
 
-    def put(self, table: str, value: SomeEstimate | LearningMessage) -> int:
+    def put(self, table: str, value: TableValue | LearningMessage) -> int:
         """The row of a value in its table, a new one if there is none."""
         held = self._tables[table]
         if isinstance(value, LearningMessage):

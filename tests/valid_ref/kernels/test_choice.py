@@ -14,7 +14,8 @@ HASH = """
 import sys
 {hide}
 import numpy as np
-from valid_ref.hashing import PrimeField, round_polynomials
+from valid_ref.hashing import PrimeField
+from valid_ref.kernels.polyhash import round_polynomials
 rows = np.arange({columns}).reshape(1, -1)
 print(round_polynomials(PrimeField(), (3,), rows)[0, 0], "numba" in sys.modules)
 """
@@ -87,8 +88,8 @@ def test_loops_are_compiled_without_a_place_for_a_cache() -> None:
     """Numba has no place for a cache of code that is in no file."""
     import numba
 
-    from valid_ref.kernels.compile import compiled as jit
-    from valid_ref.kernels.compile import entry
+    from valid_ref.kernels.loops import compiled as jit
+    from valid_ref.kernels.loops import entry
 
     made: dict[str, Any] = {}
     exec("def double(x):\n    x[0] = 2 * x[0]", made)

@@ -1,4 +1,4 @@
-"""The compiled update gives the integers and the refusals of the update in numpy."""
+"""The fast update gives the integers and the refusals of the definition."""
 
 import attrs
 import numpy as np
@@ -6,19 +6,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from valid_ref.kernels import steps
 from valid_ref.kernels.choice import VARIABLE
-from valid_ref.lattice import LatticeError, default_limits, step
+from valid_ref.lattice import LatticeError, default_limits, evaluation_point, mix, step
 from valid_ref.schedule import Precision, Schedule
 
 pytestmark = pytest.mark.checks("AR-5", "AR-10", "AR-14")
 
 
+STEPS = {"definition": step, "compiled": steps.step}
+
+
 def outcome(form: str, *arguments: object, absorb: bool) -> object:
     """The two vectors, or the words of the refusal."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(VARIABLE, form)
+        patch.setenv(VARIABLE, "numba")
         try:
-            x, gamma = step(*arguments, absorb=absorb)  # type: ignore[arg-type]
+            x, gamma = STEPS[form](*arguments, absorb=absorb)  # type: ignore[arg-type]
         except LatticeError as error:
             return str(error)
     return x.tolist(), gamma.tolist()
@@ -45,11 +49,11 @@ def test_both_forms_agree(data: st.DataObject, absorb: bool) -> None:
     )
     gradient = np.array(data.draw(st.lists(real, min_size=3, max_size=3)))
     arguments = parameters, 1, Y, gradient
-    expected = outcome("numpy", *arguments, absorb=absorb)
-    assert outcome("numba", *arguments, absorb=absorb) == expected
+    expected = outcome("definition", *arguments, absorb=absorb)
+    assert outcome("compiled", *arguments, absorb=absorb) == expected
 
 
-@pytest.mark.parametrize("form", ["numpy", "numba"])
+@pytest.mark.parametrize("form", sorted(STEPS))
 def test_long_models_are_updated_and_a_bad_entry_is_named(form: str) -> None:
     schedule = Schedule(Precision(4, 1), mixing=(1,), gradient=(1,))
     parameters = default_limits(40_000, schedule, 2)
@@ -63,7 +67,7 @@ def test_long_models_are_updated_and_a_bad_entry_is_named(form: str) -> None:
     assert refused == "entry 31234 is nan, not a finite number [AR-3]"
 
 
-@pytest.mark.parametrize("form", ["numpy", "numba"])
+@pytest.mark.parametrize("form", sorted(STEPS))
 @pytest.mark.parametrize("absorb", [True, False])
 @pytest.mark.parametrize("A", [1, 2, 4])
 @pytest.mark.parametrize(
@@ -82,3 +86,21 @@ def test_one_bad_entry_is_refused_whatever_the_step(form, absorb, A, bad, words)
     refused = outcome(form, parameters, 1, np.zeros(2, np.int64), gradient, absorb=absorb)
     assert isinstance(refused, str)
     assert refused.startswith(words)
+
+
+@pytest.mark.checks("AR-4")
+@given(st.data())
+def test_mixing_in_pieces_is_the_definition(data: st.DataObject) -> None:
+    """Models longer than a piece, of every number of neighbours, at the ends of the range."""
+    degree, k = data.draw(st.integers(0, 5)), data.draw(st.integers(0, 20))
+    length = data.draw(st.sampled_from([1, 7, steps.PIECE, steps.PIECE + 1, 2 * steps.PIECE + 3]))
+    schedule = Schedule(Precision(4, k), (data.draw(st.integers(1, 2**k)),), (1,))
+    parameters = default_limits(length, schedule, 5)
+    generator = np.random.default_rng(data.draw(st.integers(0, 99)))
+    limit = parameters.model_limit
+    own, *models = generator.integers(1 - limit, limit, (degree + 1, length))
+    own[0], own[-1] = limit - 1, 1 - limit
+    Y = mix(parameters, 1, own, models)
+    assert np.array_equal(steps.mix(parameters, 1, own, models), Y)
+    point = evaluation_point(parameters, Y)
+    assert np.array_equal(steps.evaluation_point(parameters, Y), point)

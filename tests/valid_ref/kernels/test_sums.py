@@ -9,17 +9,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.hash_forms import EXTREMES
-from valid_ref.kernels import (
-    Backend,
-    KernelError,
-    WeightedTotals,
-    squared_norms,
-    stacks,
-    weighted_sums,
-    wide_integers,
-    words_of,
-)
-from valid_ref.kernels.norms import CACHED, WIDEST
+from valid_ref.kernels import Backend, KernelError, squared_norms, sums, weighted_sums
+from valid_ref.kernels.sums import CACHED, WIDEST, WeightedTotals
+from valid_ref.wide import WideIntegers, joined
 
 BACKENDS = [Backend.NUMPY, Backend.NUMBA]
 
@@ -139,14 +131,14 @@ def test_too_many_rows_are_refused() -> None:
 @pytest.mark.parametrize("dimension", [1, 255, 256, 257, 2**16, 2**16 + 1, 2**20])
 def test_what_is_stacked_is_bounded_in_bytes_and_nothing_is_lost(dimension: int) -> None:
     vector = np.zeros(dimension, np.int64)
-    parts = [*stacks.groups([vector] * 600)]
+    parts = [*sums.groups([vector] * 600)]
     assert sum(len(part) for part in parts) == 600
     for part in parts:
-        rows = stacks.stack(part)
+        rows = sums.stack(part)
         assert rows.shape == (len(part), dimension)
-        assert len(part) <= stacks.ROUNDS_AT_ONCE
-        assert rows.nbytes <= stacks.BYTES_AT_ONCE or np.shares_memory(rows, vector)
-    assert [*stacks.groups([])] == []
+        assert len(part) <= sums.ROUNDS_AT_ONCE
+        assert rows.nbytes <= sums.BYTES_AT_ONCE or np.shares_memory(rows, vector)
+    assert [*sums.groups([])] == []
 
 
 @pytest.mark.checks("GV-9", "RE-3")
@@ -164,14 +156,13 @@ def test_sums_in_limbs_are_the_same_integers(data) -> None:
     limbs = max(map(abs, wanted)).bit_length() // 64 + 1 + data.draw(st.integers(0, 2))
     totals = WeightedTotals([weights], width, backend)
     totals.add(rows)
-    found = wide_integers(totals.limbs(limbs), limbs)
+    found = joined(totals.limbs(limbs), limbs)
     assert tuple(found) == found[:] == tuple(wanted)
     assert [found[i] for i in range(width)] == wanted
     assert found.extremes(slice(0, width)) == (min(wanted), max(wanted))
     assert tuple(int(e) for e in found.entries(slice(0, width))) == tuple(wanted)
     assert str(found) == str(tuple(wanted))
-    assert found == wide_integers([*totals.limbs(limbs)], limbs)
-    assert hash(found) == hash(wide_integers([*totals.limbs(limbs)], limbs))
-    other = wide_integers([words_of(value + 1, limbs + 1) for value in wanted], limbs + 1)
-    assert found != other
-    assert found != tuple(wanted)
+    assert found == WideIntegers.of(wanted) == tuple(wanted)
+    assert hash(found) == hash(WideIntegers.of(wanted)) == hash(tuple(wanted))
+    assert found != WideIntegers.of(value + 1 for value in wanted)
+    assert found != tuple(value + 1 for value in wanted)

@@ -17,7 +17,6 @@ from valid_ref.alarms import Alarm, Raised
 from valid_ref.front import run
 from valid_ref.graph import AgentGraph
 from valid_ref.guarantees.outcome import Judgement, Outcome
-from valid_ref.kernels import WideIntegers
 from valid_ref.machine import Round
 from valid_ref.oracle import (
     RecordingError,
@@ -32,12 +31,14 @@ from valid_ref.oracle.divergence import alarm_difference
 from valid_ref.oracle.header import Losses
 from valid_ref.oracle.replay import Confirmed, replayed
 from valid_ref.protocols.learn import LearningMessage
-from valid_ref.protocols.measures import Measures, Replayed
+from valid_ref.protocols.measures import Fast
+from valid_ref.protocols.remembered import Replayed
 from valid_ref.protocols.valid import EstimateStage, HashStage
 from valid_ref.reading import Reading
 from valid_ref.scenario import Scenario
 from valid_ref.scenario.parts import Family, QuadraticAgent, Quadratics
 from valid_ref.testing.strategies import adversarial_scenarios, scenarios
+from valid_ref.wide import WideIntegers
 from valid_ref.wire import AlarmLine
 
 PATH = AgentGraph.from_edges(3, [(0, 1), (1, 2)])
@@ -488,10 +489,10 @@ def test_where_a_known_byzantine_agent_deviates_is_said_and_changes_nothing(tmp_
 class Plainly(Replayed):
     """The checks and the comparison of messages as they are defined."""
 
-    news = Measures.news
-    norms = Measures.norms
-    hash_alarms = Measures.hash_alarms
-    estimate_alarms = Measures.estimate_alarms
+    news = Fast.news
+    norms = Fast.norms
+    hash_alarms = Fast.hash_alarms
+    estimate_alarms = Fast.estimate_alarms
 
 
 @pytest.mark.checks("RE-9", "RE-15")
@@ -517,7 +518,7 @@ def test_what_is_computed_once_for_all_changes_no_verdict(tmp_path_factory, scen
 @pytest.mark.checks("GV-3", "LV-6")
 def test_a_replayed_agent_takes_no_value_of_another_form() -> None:
     parameters = support.network(PATH)
-    measures = Replayed(parameters, limbs=1)
+    measures = Replayed(parameters)
     machine = replayed(parameters, lambda _agent: None, measures, Confirmed(parameters))
     forms = {HashStage: tuple, EstimateStage: WideIntegers}
     estimate = measures.estimate(support.run(parameters).states[0].memory.fixed_transcripts.own)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from tests import support
 from valid_ref.graph import AgentGraph
-from valid_ref.kernels.limbs import from_limbs
 from valid_ref.oracle import (
     Limits,
     RecordingError,
@@ -25,8 +24,9 @@ from valid_ref.oracle import (
     pack,
     write_recording,
 )
-from valid_ref.oracle.files import LOCAL_HEADER, NAMES, Layout, npy_header, to_limbs
+from valid_ref.oracle.files import LOCAL_HEADER, NAMES, Layout, npy_header
 from valid_ref.oracle.read import RowReader
+from valid_ref.wide import WideIntegers, from_limbs
 
 PAIR = AgentGraph.from_edges(2, [(0, 1)])
 SETTINGS = settings(
@@ -490,5 +490,4 @@ def test_mutated_documents_never_crash_the_reader(original, tmp_path_factory, da
     limbs=st.integers(2, 3),
 )
 def test_wide_integers_come_back(values, limbs) -> None:
-    raw = np.frombuffer(to_limbs(tuple(values), limbs), dtype="<u8").reshape(-1, limbs)
-    assert from_limbs(raw) == tuple(values)
+    assert from_limbs(WideIntegers.of(values).in_limbs(limbs)) == tuple(values)

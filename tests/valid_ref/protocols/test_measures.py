@@ -15,17 +15,18 @@ from tests import support
 from valid_ref.execution import execute, validate
 from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import cycle
-from valid_ref.kernels import WideIntegers, wide_integers, words_of
 from valid_ref.machine import run_machine
-from valid_ref.protocols import broadcast
+from valid_ref.protocols import broadcast, global_validate
 from valid_ref.protocols.learn import LearningMessage
-from valid_ref.protocols.measures import ESTIMATES, REPORTS, Measures, Remembered, Replayed
+from valid_ref.protocols.measures import Fast, Plain
 from valid_ref.protocols.parameters import Bounds, CheckedKeys, ParameterError
+from valid_ref.protocols.remembered import ESTIMATES, REPORTS, Remembered, Replayed
 from valid_ref.protocols.valid import HASHES, Learned, Valid
 from valid_ref.protocols.validation import Fixed
 from valid_ref.reading import Reading
 from valid_ref.scenario import prepare
 from valid_ref.testing.strategies import adversarial_scenarios
+from valid_ref.wide import WideIntegers
 
 PATH = AgentGraph.from_edges(4, [(0, 1), (1, 2), (2, 3), (0, 3)])
 
@@ -40,7 +41,7 @@ def same_rounds(left, right) -> bool:
 
 def plainly(parameters, private, **options):
     """The run of the definition: every agent computes everything itself."""
-    return run_machine(parameters.graph, Valid(parameters), private, **options)
+    return run_machine(parameters.graph, Valid(parameters, Plain(parameters)), private, **options)
 
 
 @pytest.mark.checks("VA-1", "LV-5", "LV-7", "LV-9", "GV-2", "GV-4")
@@ -82,9 +83,9 @@ def test_a_report_about_one_agent_alarms_as_defined(keys, without, phase) -> Non
 def test_each_transcript_is_measured_once(monkeypatch) -> None:
     calls = []
     for name in ("report", "estimate", "norms", "hash_alarms", "estimate_alarms"):
-        plain = getattr(Measures, name)
+        plain = getattr(Fast, name)
         monkeypatch.setattr(
-            Measures, name,
+            Fast, name,
             lambda self, *rest, name=name, plain=plain: calls.append(name) or plain(self, *rest),
         )  # fmt: skip
     support.run(support.network(PATH))
@@ -100,7 +101,7 @@ def test_having_one_form_does_not_give_the_other(first) -> None:
     light = (support.weighting((1, 0, 0)),)
     parameters = support.network(PATH, d=15, weightings=light)  # 16 numbers have either form
     report, estimate = (parameters.field.prime - 1,) * 16, (-1,) * 15 + (4,)
-    measures, plain = Remembered(parameters), Measures(parameters)
+    measures, plain = Remembered(parameters), Plain(parameters)
     assert plain.is_report(report) > plain.is_estimate(report)
     assert plain.is_estimate(estimate) > plain.is_report(estimate)
     names = sorted(("is_report", "is_estimate"), key=lambda name: name != first)
@@ -138,7 +139,7 @@ def test_a_value_has_the_form_of_its_phase_whatever_it_was_before(first) -> None
 def test_what_is_remembered_belongs_to_its_keys_and_to_its_sender() -> None:
     """One transcript object under other keys, and from two senders, as a copycat would send it."""
     parameters = support.network(PATH, bounds=Bounds((1,) * 3, (1,) * 3))
-    measures, plain, said = Remembered(parameters), Measures(parameters), a_transcript(9)
+    measures, plain, said = Remembered(parameters), Plain(parameters), a_transcript(9)
     for keys in ((1, 2, 3, 4), (1, 2, 3, 5), (4, 3, 2, 1)):
         assert measures.report(keys, said) == plain.report(keys, said)
     for sender in (1, 3, 1):
@@ -151,7 +152,7 @@ def test_what_is_remembered_belongs_to_its_keys_and_to_its_sender() -> None:
 def test_equal_values_about_other_agents_are_checked_anew(kind) -> None:
     """The same two values: once both about one agent, which differ, once about two agents."""
     parameters = support.network(PATH)
-    measures, plain = Remembered(parameters), Measures(parameters)
+    measures, plain = Remembered(parameters), Plain(parameters)
     one, other = ((entry,) * (16 if kind == "hash_alarms" else 3) for entry in (1, 2))
     for held in ({(1, 2): one, (3, 2): other}, {(0, 1): one, (2, 3): other}):
         found = getattr(measures, kind)(0, held, one)
@@ -163,7 +164,7 @@ def test_equal_values_about_other_agents_are_checked_anew(kind) -> None:
 def test_results_are_never_those_of_an_object_that_is_gone() -> None:
     """Objects that live for one call only: the next one may lie where the last one lay."""
     parameters = support.network(PATH)
-    measures, plain, keys = Remembered(parameters), Measures(parameters), (1, 2, 3, 4)
+    measures, plain, keys = Remembered(parameters), Plain(parameters), (1, 2, 3, 4)
     for entry in range(50):
         said = a_transcript(entry)
         assert measures.report(keys, said) == plain.report(keys, said)
@@ -225,7 +226,7 @@ wide = st.integers(-(2 ** (64 * LIMBS - 1)), 2 ** (64 * LIMBS - 1) - 1) | st.sam
 
 
 def in_limbs(values: Sequence[int]) -> WideIntegers:
-    return wide_integers([words_of(value, LIMBS) for value in values], LIMBS)
+    return WideIntegers(WideIntegers.of(values).in_limbs(LIMBS))
 
 
 @pytest.mark.checks("RE-3", "GV-3")
@@ -235,8 +236,13 @@ def test_integers_in_limbs_are_the_integers(values) -> None:
     assert [*found] == values == [found[i] for i in range(len(values))]
     assert found.extremes(slice(None)) == (min(values), max(values))
     assert list(found.entries(slice(None))) == values
-    assert found == in_limbs(values)
-    assert found != in_limbs([*values[:-1], values[-1] ^ 1])
+    assert found == in_limbs(values) == WideIntegers.of(values)
+    assert found == tuple(values) == found
+    assert hash(found) == hash(WideIntegers.of(values)) == hash(tuple(values))
+    assert repr(found) == repr(tuple(values))
+    changed = [*values[:-1], values[-1] ^ 1]
+    for other in (in_limbs(changed), WideIntegers.of(changed), tuple(changed), values, None):
+        assert found != other
 
 
 @pytest.mark.checks("GV-2", "GV-3")
@@ -250,16 +256,16 @@ def test_estimates_in_limbs_are_the_estimates(entries, heavy, outside) -> None:
     parameters = support.network(PATH, weightings=(support.weighting((heavy, 0, 1)),))
     rows = np.array(entries, dtype=np.int64).reshape(3, 2)
     said = tuple(LearningMessage(row, row) for row in rows)
-    plain, measures = Measures(parameters), Replayed(parameters, limbs=LIMBS)
-    assert tuple(measures.estimate(said)) == plain.estimate(said)
+    plain, measures = Plain(parameters), Replayed(parameters)
+    assert measures.estimate(said) == plain.estimate(said) == tuple(plain.estimate(said))
     total, largest = heavy + 1, parameters.lattice.gradient_limit
     most = total * largest, total * math.isqrt(2 * largest**2)
     value = {
         0: (most[0], -most[0], most[1]), 1: (most[0] + 1, 0, 0), 2: (0, -most[0] - 1, 0),
         3: (0, 0, most[1] + 1), 4: (0, 0, -1),
     }[outside]  # fmt: skip
-    assert measures.is_estimate(in_limbs(value)) == plain.is_estimate(value) == (outside == 0)
-    assert not measures.is_estimate(value)
+    for form in (value, in_limbs(value), WideIntegers.of(value)):
+        assert measures.is_estimate(form) == plain.is_estimate(form) == (outside == 0)
 
 
 @pytest.mark.checks("VB-9")
@@ -267,7 +273,7 @@ def test_estimates_in_limbs_are_the_estimates(entries, heavy, outside) -> None:
 def test_news_found_by_identities_are_the_news(data) -> None:
     """Messages in any order, with nulls and unknown tags; each is gone before the next comes."""
     parameters = support.network(cycle(12))
-    measures = Replayed(parameters, limbs=1)
+    measures = Replayed(parameters)
     machine = next(
         stage.machine for stage in Valid(parameters).stages if stage.machine.place(1)[0] == HASHES
     )
@@ -291,7 +297,7 @@ class Watched(dict):
 def test_a_message_is_kept_as_long_as_it_is_known_by_its_identity() -> None:
     """Else another one could come to lie where it lay."""
     parameters = support.network(PATH)
-    measures = Replayed(parameters, limbs=1)
+    measures = Replayed(parameters)
     machine = Valid(parameters).stages[1].machine
     messages = [Watched({(agent, "key"): agent}) for agent in range(4)]
     watched = [weakref.ref(message) for message in messages]
@@ -300,7 +306,7 @@ def test_a_message_is_kept_as_long_as_it_is_known_by_its_identity() -> None:
         measures.news(machine, message, {})
     del message, messages
     gc.collect()
-    assert {place[1] for place in measures._heard} >= {*known}
+    assert {place[1] for place in measures._heard.known} >= {*known}
     assert all(one() is not None for one in watched)
 
 
@@ -311,7 +317,7 @@ def test_checks_of_a_replay_are_those_of_the_definition(data) -> None:
     keys, without = data.draw(st.sampled_from(CheckedKeys)), data.draw(st.sampled_from(["", "P07"]))
     reading = Reading.without(*filter(None, [without]))
     parameters = support.network(PATH, checked_keys=keys, reading=reading)
-    measures, plain = Replayed(parameters, limbs=1), Measures(parameters)
+    measures, plain = Replayed(parameters), Plain(parameters)
     values = [(0,) * 16, (1,) * 16, (0,) * 4 + (2,) * 12]
     about = [(r, v) for v in range(4) for r in PATH.neighbours(v)]
     for agent in range(4):
@@ -326,3 +332,45 @@ def test_one_object_for_equal_values_of_one_form_alone() -> None:
     first, second = ((big, 1) for big in (10**20, 10**20))
     assert measures.one(REPORTS, first) is first
     assert measures.one(ESTIMATES, second) is second
+
+
+@pytest.mark.checks("GV-5", "GV-6", "GV-9", "GV-12")
+@given(data=st.data())
+def test_fast_statistics_are_those_of_the_definition(data) -> None:
+    """Entries around the ends of words, as arrays and as tuples, under two weightings."""
+    weightings = (support.weighting((1, 1, 1)), support.weighting((1, 2, 3)))
+    parameters = support.network(PATH, weightings=weightings)
+    edges = st.sampled_from([0, 2**61, 2**62, 2**63, 2**64, 2**127])
+    entry = st.builds(lambda sign, edge, by: sign * edge + by, st.sampled_from([-1, 1]), edges,
+                      st.integers(-2, 2))  # fmt: skip
+    rows = data.draw(st.lists(st.lists(entry, min_size=6, max_size=6), min_size=4, max_size=4))
+    forms = data.draw(st.lists(st.sampled_from([tuple, WideIntegers.of]), min_size=4, max_size=4))
+    estimates = [form(row) for form, row in zip(forms, rows, strict=True)]
+    for index in range(2):
+        wanted = global_validate.statistics(parameters, index, estimates)
+        assert Fast(parameters).statistics(index, estimates) == wanted
+
+
+@pytest.mark.checks("LV-2", "LV-5", "LV-6", "GV-2")
+@given(data=st.data())
+def test_fast_norms_reports_and_estimates_are_those_of_the_definition(data) -> None:
+    """Any entries in range, under any keys, over primes of all three representations."""
+    prime = data.draw(st.sampled_from([2**61 - 1, 2**31 - 1, 2**62 - 57]))
+    without = data.draw(st.sampled_from([(), ("P14",), ("P15",)]))
+    heavy = data.draw(st.sampled_from([1, 2**40, 2**100]))
+    parameters = support.network(
+        PATH,
+        prime=prime,
+        bounds=Bounds((9,) * 3, (9,) * 3),
+        reading=Reading.without(*without),
+        weightings=(support.weighting((heavy, 0, 1)), support.weighting((1, 1, 1))),
+    )
+    limits = parameters.lattice.model_limit - 1, parameters.lattice.gradient_limit - 1
+    pair = [st.lists(st.integers(-limit, limit), min_size=2, max_size=2) for limit in limits]
+    rounds = data.draw(st.lists(st.tuples(*pair), min_size=3, max_size=3))
+    said = tuple(LearningMessage(*(np.array(part) for part in both)) for both in rounds)
+    keys = tuple(data.draw(st.lists(st.integers(0, prime - 1), min_size=4, max_size=4)))
+    fast, plain = Fast(parameters), Plain(parameters)
+    assert fast.norms(1, said) == plain.norms(1, said)
+    assert fast.report(keys, said) == plain.report(keys, said)
+    assert fast.estimate(said) == plain.estimate(said)

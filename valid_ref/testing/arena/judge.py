@@ -19,7 +19,7 @@ from valid_ref.oracle.log import AgentLine
 from valid_ref.oracle.read import open_recording
 from valid_ref.oracle.write import PRODUCER, losses_of, pack, recorder, write_recording
 from valid_ref.protocols.broadcast import BroadcastState
-from valid_ref.protocols.measures import Remembered
+from valid_ref.protocols.remembered import Remembered
 from valid_ref.protocols.valid import Private, Valid, ValidState
 from valid_ref.scenario.build import Prepared
 from valid_ref.scenario.scenario import Scenario

@@ -21,6 +21,7 @@ from valid_ref.protocols.parameters import CheckedKeys, ValidParameters
 from valid_ref.protocols.valid import ESTIMATES, HASHES, KEYS
 from valid_ref.testing.conform.case import ExpectedRun, Turn
 from valid_ref.testing.conform.peer import AgentFault, Kind
+from valid_ref.wide import WideIntegers
 from valid_ref.wire import AlarmLine, Codec, about_text
 
 OWN_FORMS = {KEYS: "LV-4", HASHES: "LV-6", ESTIMATES: "GV-3"}
@@ -114,7 +115,7 @@ def _broadcast(  # noqa: PLR0911 - one return for each clause
     first = wrong[0]
     if first[0] != run.agent:
         return "VB-5"
-    wanted, seen = expected[first], found[first]
+    wanted, seen = (_tuple(values[first]) for values in (expected, found))
     if not isinstance(wanted, tuple) or not isinstance(seen, tuple):
         return OWN_FORMS[turn.phase]
     if _of_refused(run, turn, wrong):
@@ -123,6 +124,11 @@ def _broadcast(  # noqa: PLR0911 - one return for each clause
         transcript = turn.state.memory.fixed_transcripts.received[int(first[1])]
         return _estimate(run.parameters, transcript, seen)
     return _report(turn, wanted, seen) if machine.well_formed(first, seen) else "LV-6"
+
+
+def _tuple(value: object) -> object:
+    """An estimate of the reference as the tuple that an agent under test sends."""
+    return tuple(value) if isinstance(value, WideIntegers) else value
 
 
 def _of_refused(run: ExpectedRun, turn: Turn, wrong: list[Tag]) -> bool:
@@ -169,7 +175,7 @@ def _report(turn: Turn, wanted: tuple[int, ...], seen: tuple[int, ...]) -> str:
 
 def _estimate(parameters: ValidParameters, transcript: Transcript, seen: tuple[int, ...]) -> str:
     """The clause of a wrong estimate: the mistake that explains it, else GV-2."""
-    true = estimate(parameters, transcript)
+    true = tuple(estimate(parameters, transcript))
     size = parameters.lattice.dimension + 1
     if seen in (tuple(map(_word, true)), tuple(entry % WORD for entry in true)):
         return "GV-9"
@@ -287,6 +293,7 @@ def _shaped(run: ExpectedRun, turn: Turn, malformed: AlarmLine) -> bool:
     parameters = run.parameters
     size = len(parameters.weightings) * (parameters.lattice.dimension + 1)
     wanted = 4 * parameters.graph.agents if turn.phase == HASHES else size
+    value = _tuple(value)
     return type(value) is tuple and len(value) == wanted and set(map(type, value)) == {int}
 
 

@@ -189,7 +189,8 @@ def test_a_signal_ends_all_processes(number, status: int, scenario, tmp_path) ->
     note = f"open({str(mark)!r}, 'a').write(f'{{os.getpid()}}\\n')"
     line = f"request['op'] == 'hello' and {note}; request.get('round') == 2 and time.sleep(60)"
     command = written(tmp_path / "agent.py", line)
-    program = "from valid_ref.cli import main; main()"
+    heeded = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    program = f"{heeded}; from valid_ref.cli import main; main()"
     started = subprocess.Popen(
         [sys.executable, "-c", program, "arena", scenario, "--agent", "0-2", command],
         stdout=subprocess.PIPE,

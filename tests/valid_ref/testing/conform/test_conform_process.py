@@ -259,7 +259,9 @@ def test_a_signal_ends_the_kit_and_all_processes_of_the_agent(number: int, tmp_p
     file = tmp_path / "pids"
     names = {"away": True, "file": str(file), "env": "None", "stderr": "None"}
     program = CHILD.format(**names) + ENDS["time-out"]
-    kit = "import sys; from valid_ref.cli import main; sys.argv[0] = 'valid-ref'; main()"
+    heeded = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    run = "import sys; from valid_ref.cli import main; sys.argv[0] = 'valid-ref'; main()"
+    kit = f"{heeded}; {run}"  # a shell may have started the tests with the signal ignored
     command = [sys.executable, "-c", kit, "conform", "--timeout", "200", "--examples", "0", "--"]
     with subprocess.Popen(
         [*command, sys.executable, "-c", program], cwd=tmp_path, stderr=subprocess.PIPE
