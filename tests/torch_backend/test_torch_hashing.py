@@ -19,8 +19,9 @@ from torch_backend.compiled import POWERS
 from torch_backend.hashing import NarrowHash
 from torch_backend.reports import narrow_hasher, reports
 from torch_backend.transcripts import open_transcripts
-from valid_ref.hashing import FieldError, PrimeField, round_polynomials
+from valid_ref.hashing import FieldError, PrimeField
 from valid_ref.kernels import PolyHash
+from valid_ref.kernels.polyhash import round_polynomials
 
 
 @pytest.mark.checks("HA-9")

@@ -336,8 +336,8 @@ class AgentReplay:
         self._coming[self.agent] = said
 
     def _to_all(self, spoken: Round) -> Message:
-        """What the agent says to all; also if only edges are recorded, and nothing to all."""
-        if not spoken.deviations or spoken.said[self.agent] is not None:
+        """What all neighbours of the agent hear from it, else what it is recorded to say to all."""
+        if not spoken.deviations:
             return spoken.said[self.agent]
         receivers = self.parameters.graph.neighbours(self.agent)
         heard = [spoken.deviations.get((self.agent, r), spoken) for r in receivers]
@@ -346,7 +346,7 @@ class AgentReplay:
             or message_difference(self.parameters, spoken.phase, self.agent, heard[0], message)
             for message in heard
         )
-        return None if differs else heard[0]
+        return spoken.said[self.agent] if differs else heard[0]
 
     def judge(self, spoken: Round) -> None:
         """Compare what the agent says with what it must say, to all and on every edge.
@@ -357,11 +357,14 @@ class AgentReplay:
             return
         phase, self._place = spoken.phase, (spoken.phase, spoken.number)
         expected = self._said_by_the_machine(self.state)
-        found = self._to_all(spoken)
-        difference = message_difference(self.parameters, phase, self.agent, expected, found)
-        if difference is not None:
-            self._diverge(difference)
-            return
+        said, heard_by_all = spoken.said[self.agent], self._to_all(spoken)
+        # A recorder that knows only edges records nothing to all; whatever it records is judged.
+        alone = said is None or said is heard_by_all
+        for found in (heard_by_all,) if alone else (heard_by_all, said):
+            difference = message_difference(self.parameters, phase, self.agent, expected, found)
+            if difference is not None:
+                self._diverge(difference)
+                return
         receivers = self.parameters.graph.neighbours(self.agent) if spoken.deviations else ()
         for receiver in receivers:
             if (self.agent, receiver) in spoken.deviations:
