@@ -9,8 +9,17 @@ from pathlib import Path
 from benchmarks.machine import facts
 from benchmarks.report import Section
 
-SECTIONS = ("exactness", "hashes", "streaming", "estimates", "protocols", "recordings", "explorer",
-            "properties", "growth")  # fmt: skip
+SECTIONS = (
+    "exactness",
+    "hashes",
+    "streaming",
+    "estimates",
+    "protocols",
+    "recordings",
+    "explorer",
+    "properties",
+    "growth",
+)
 
 HEAD = (
     "# Benchmarks\n\n"

@@ -61,10 +61,25 @@ def parameters_for(graph: AgentGraph, d: int, T: int) -> ValidParameters:
     precision = schedule.precision
     start = np.random.default_rng([1, d]).integers(-(1 << 24), 1 << 24, d, dtype=np.int64)
     weights = exponential_weights(T, 0.95)
-    checks = (make_weighting("exponential", weights, graph.agents, precision.fraction_bits,
-                             optimality=1e6, heterogeneity=1e12),)  # fmt: skip
+    checks = (
+        make_weighting(
+            "exponential",
+            weights,
+            graph.agents,
+            precision.fraction_bits,
+            optimality=1e6,
+            heterogeneity=1e12,
+        ),
+    )
     loose = (d * lattice.gradient_limit**2,) * T
-    return ValidParameters(graph, lattice, start, PrimeField(), Bounds(loose, loose), checks)
+    return ValidParameters(
+        graph=graph,
+        lattice=lattice,
+        start_model=start,
+        field=PrimeField(),
+        bounds=Bounds(loose, loose),
+        weightings=checks,
+    )
 
 
 def learning(
@@ -100,8 +115,10 @@ def transcripts_of(recording: Recording) -> dict[int, Transcripts]:
         tuple(LearningMessage(x[v], g[v]) for x, g in zip(models, gammas, strict=True))
         for v in range(graph.agents)
     ]
-    return {v: Transcripts(sent[v], {u: sent[u] for u in graph.neighbours(v)})
-            for v in range(graph.agents)}  # fmt: skip
+    return {
+        v: Transcripts(sent[v], {u: sent[u] for u in graph.neighbours(v)})
+        for v in range(graph.agents)
+    }
 
 
 def write(
@@ -114,8 +131,10 @@ def write(
 ) -> Execution:
     """Stream a run into a directory: the learning rounds, then validation off the files."""
     prime = parameters.field.prime
-    keys = [int(key) for key in np.random.default_rng([seed, 0]).integers(
-        prime, size=parameters.graph.agents)]  # fmt: skip
+    keys = [
+        int(key)
+        for key in np.random.default_rng([seed, 0]).integers(prime, size=parameters.graph.agents)
+    ]
     known = frozenset[int]() if deviation is None else None
     header = header_of(parameters, "benchmarks/big_recording.py", known, checksums=checksums)
     with RecordingWriter(directory, header, keys) as writer:
@@ -227,8 +246,13 @@ def main() -> None:
         parameters = parameters_for(graph, d, T)
         begin = time.perf_counter()
         with watched() as seen:
-            write(options.path, parameters, seed=options.seed, checksums=options.checksums,
-                  deviation=deviation)  # fmt: skip
+            write(
+                options.path,
+                parameters,
+                seed=options.seed,
+                checksums=options.checksums,
+                deviation=deviation,
+            )
         result = {
             "seconds": round(time.perf_counter() - begin, 2),
             "deviation": None if deviation is None else attrs.asdict(deviation),

@@ -10,9 +10,24 @@ from valid_ref.kernels import Backend, PolyHash, squared_norms, weighted_sums
 
 PRIME = 2**61 - 1
 EXTREMES = (
-    0, 1, -1, PRIME - 1, PRIME, PRIME + 1, -PRIME, 2**61, -(2**61), 2**62 - 1, 1 - 2**62,
-    2**63 - 1, -(2**63), 2**21 - 1, 2**21, 2**42 - 1, 2**42,
-)  # fmt: skip
+    0,
+    1,
+    -1,
+    PRIME - 1,
+    PRIME,
+    PRIME + 1,
+    -PRIME,
+    2**61,
+    -(2**61),
+    2**62 - 1,
+    1 - 2**62,
+    2**63 - 1,
+    -(2**63),
+    2**21 - 1,
+    2**21,
+    2**42 - 1,
+    2**42,
+)
 KEYS = (0, 1, 2, PRIME - 1, PRIME - 2, 2**31 - 1, 2**60, PRIME // 3)
 BLOCKS = (8, 64, 512, 2048, 4096)
 
@@ -35,11 +50,18 @@ def measure(quick: bool) -> Section:
         "Equality with Python integers",
         ("kernel", "results compared", "different"),
         rows,
-        (Claim("every result equals that of Python integers", f"{different} different",
-               different == 0),),
-        ("Extremes are the ends of words, limbs and residues; keys include 0, 1 and p - 1; "
-         "blocks of 8 to 4096; one and two threads; numpy and compiled.",),
-    )  # fmt: skip
+        (
+            Claim(
+                "every result equals that of Python integers",
+                f"{different} different",
+                different == 0,
+            ),
+        ),
+        (
+            "Extremes are the ends of words, limbs and residues; keys include 0, 1 and p - 1; "
+            "blocks of 8 to 4096; one and two threads; numpy and compiled.",
+        ),
+    )
 
 
 def _count(tally: list[int], found: list[list[int]], expected: list[int]) -> None:

@@ -16,7 +16,13 @@ def measure(quick: bool) -> Section:
         rows.append((agents, runs[0].cases, runs[0].states, compiled, plain, times))
     return Section(
         "The explorer",
-        ("agents up to", "cases", "states", "compiled, states/s", "plain Python, states/s",
-         "times as fast"),
+        (
+            "agents up to",
+            "cases",
+            "states",
+            "compiled, states/s",
+            "plain Python, states/s",
+            "times as fast",
+        ),
         tuple(rows),
-    )  # fmt: skip
+    )

@@ -26,9 +26,11 @@ def measure(quick: bool) -> Section:
         "Growth of a whole run",
         ("grows", "sizes", "seconds", "exponent of time", "peak MB", "exponent of memory"),
         tuple(rows),
-        remarks=("Exponents with their standard error; the number of hashes that everybody relays "
-                 "grows with |V| |E|, so that the whole run grows faster than any one message.",),
-    )  # fmt: skip
+        remarks=(
+            "Exponents with their standard error; the number of hashes that everybody relays "
+            "grows with |V| |E|, so that the whole run grows faster than any one message.",
+        ),
+    )
 
 
 def _series(quick: bool) -> dict[str, Series]:

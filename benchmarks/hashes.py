@@ -40,10 +40,12 @@ def measure(quick: bool) -> Section:
         ("form", "elements times keys", "ns an element and key", "times as long as the loops"),
         tuple(rows),
         _claims(against, parallel),
-        ("Rivals get their input prepared; the loops make their table of powers inside the time. "
-         "Starting a thread costs some tenths of a millisecond, which few entries do not repay. "
-         f"The roof loop has {roofs.fused_instructions()} fused multiply-adds of 52 bits.",),
-    )  # fmt: skip
+        (
+            "Rivals get their input prepared; the loops make their table of powers in the time. "
+            "Starting a thread costs some tenths of a millisecond, which few entries do not repay. "
+            f"The roof loop has {roofs.fused_instructions()} fused multiply-adds of 52 bits.",
+        ),
+    )
 
 
 def _actions(vector: np.ndarray) -> tuple[dict[str, Callable[[], object]], dict[str, int]]:
@@ -62,7 +64,7 @@ def _actions(vector: np.ndarray) -> tuple[dict[str, Callable[[], object]], dict[
         "pure Python": (len(short), rivals.by_python(KEYS[:1], short)),
         GALOIS: (len(tiny), rivals.by_galois(KEYS[:1], tiny)),
         "the definition, in Python integers": (200, rivals.by_definition(KEYS[:1], tiny[:200])),
-    }  # fmt: skip
+    }
     if importlib.util.find_spec("flint"):
         actions["python-flint nmod_poly"] = (n * 20, rivals.by_flint_polynomial(KEYS, vector))
         actions["python-flint nmod_mat"] = (n * 20, rivals.by_flint_matrix(KEYS, vector))
@@ -100,13 +102,24 @@ def _claims(against: dict[str, Sample], parallel: Sample) -> tuple[Claim, ...]:
     roof, galois = against[ROOF].median, against[GALOIS].median
     speed_up = 1 / parallel.median
     return (
-        Claim("at least 2 times as fast as the best of python-flint",
-              f"{min(flint):.2f} times" if flint else "python-flint is not installed",
-              min(flint) >= 2 if flint else None),
-        Claim("at least 1000 times as fast as galois over the same field", f"{galois:.0f} times",
-              galois >= 1000),
-        Claim("at least 80 % of the multiplier roof (processors with AVX-512 IFMA)",
-              f"{100 * roof:.0f} %", roof >= 0.8 if has_ifma() else None),
-        Claim("two processors at least 1.8 times as fast as one (4 times the entries, quiet)",
-              f"{speed_up:.2f} times", speed_up >= 1.8),
-    )  # fmt: skip
+        Claim(
+            "at least 2 times as fast as the best of python-flint",
+            f"{min(flint):.2f} times" if flint else "python-flint is not installed",
+            min(flint) >= 2 if flint else None,
+        ),
+        Claim(
+            "at least 1000 times as fast as galois over the same field",
+            f"{galois:.0f} times",
+            galois >= 1000,
+        ),
+        Claim(
+            "at least 80 % of the multiplier roof (processors with AVX-512 IFMA)",
+            f"{100 * roof:.0f} %",
+            roof >= 0.8 if has_ifma() else None,
+        ),
+        Claim(
+            "two processors at least 1.8 times as fast as one (4 times the entries, quiet)",
+            f"{speed_up:.2f} times",
+            speed_up >= 1.8,
+        ),
+    )

@@ -23,12 +23,21 @@ def network(graph: str, d: int, T: int) -> tuple[ValidParameters, Mapping[int, P
     schedule = make_schedule(T, alpha=lambda _t: 0.01, eta=lambda _t: 0.01)
     lattice = default_limits(d, schedule, agents.max_degree)
     weighting = make_weighting(
-        "t", polynomial_weights(T, 1), agents.agents, schedule.precision.fraction_bits,
-        optimality=1e9, heterogeneity=1e18,
-    )  # fmt: skip
+        "t",
+        polynomial_weights(T, 1),
+        agents.agents,
+        schedule.precision.fraction_bits,
+        optimality=1e9,
+        heterogeneity=1e18,
+    )
     bounds = Bounds((1 << 120,) * T, (1 << 120,) * T)
     parameters = ValidParameters(
-        agents, lattice, np.zeros(d, np.int64), PrimeField(), bounds, (weighting,)
+        graph=agents,
+        lattice=lattice,
+        start_model=np.zeros(d, np.int64),
+        field=PrimeField(),
+        bounds=bounds,
+        weightings=(weighting,),
     )
     generator = np.random.default_rng(5)
     private = {

@@ -25,8 +25,16 @@ def measure(quick: bool) -> Section:
     """Each file in a process of its own, with the fixed examples of the ci profile."""
     rows = []
     for file in FILES[: 2 if quick else None]:
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
-                   "--hypothesis-show-statistics", file]  # fmt: skip
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "--hypothesis-show-statistics",
+            file,
+        ]
         environment = os.environ | {"HYPOTHESIS_PROFILE": "ci"}
         done = subprocess.run(
             command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False

@@ -43,12 +43,10 @@ class Section:
         """The section as a JSON value."""
         return {
             "title": self.title,
-            "rows": [
-                dict(zip(self.columns, map(_cell, row), strict=True)) for row in self.rows
-            ],
+            "rows": [dict(zip(self.columns, map(_cell, row), strict=True)) for row in self.rows],
             "claims": [attrs.asdict(claim) for claim in self.claims],
             "remarks": list(self.remarks),
-        }  # fmt: skip
+        }
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:

@@ -51,10 +51,20 @@ def measure(quick: bool) -> Section:
     rows = ((n, 20, found["seconds"], 1e9 * found["seconds"] / n / 20, megabytes),)
     return Section(
         "A stream of chunks made on the fly",
-        ("entries", "keys", "seconds of one processor", "ns an element and key",
-         "growth of resident memory, MB"),
+        (
+            "entries",
+            "keys",
+            "seconds of one processor",
+            "ns an element and key",
+            "growth of resident memory, MB",
+        ),
         rows,
-        (Claim("less than 100 MB resident growth", f"{megabytes:.1f} MB", megabytes < 100),
-         Claim("equal to the closed form of sum i s^i under every key",
-               "equal" if found["exact"] else "different", found["exact"])),
-    )  # fmt: skip
+        (
+            Claim("less than 100 MB resident growth", f"{megabytes:.1f} MB", megabytes < 100),
+            Claim(
+                "equal to the closed form of sum i s^i under every key",
+                "equal" if found["exact"] else "different",
+                found["exact"],
+            ),
+        ),
+    )

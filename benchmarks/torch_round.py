@@ -57,9 +57,13 @@ TARGETS = {
 
 
 def make_program(
-    rounds: int, graph: AgentGraph | None = None, hidden: tuple[int, ...] = (128, 64),
-    images: int = 3000, batch: int = 300, **others: object,
-) -> Program:  # fmt: skip
+    rounds: int,
+    graph: AgentGraph | None = None,
+    hidden: tuple[int, ...] = (128, 64),
+    images: int = 3000,
+    batch: int = 300,
+    **others: object,
+) -> Program:
     """A run on made-up images of the size of MNIST."""
     graph = paper_graph() if graph is None else graph
     generator, count = np.random.default_rng(0), images * graph.agents
@@ -71,17 +75,28 @@ def make_program(
     start = to_lattice(model.initial(0), schedule.precision)
     weightings = tuple(
         make_weighting(
-            f"gamma={gamma}", exponential_weights(rounds, gamma), graph.agents, 28,
-            optimality=1e6, heterogeneity=1e6,
+            f"gamma={gamma}",
+            exponential_weights(rounds, gamma),
+            graph.agents,
+            28,
+            optimality=1e6,
+            heterogeneity=1e6,
         )
         for gamma in (0.9, 0.99)
-    )  # fmt: skip
+    )
     limits = default_limits(model.dimension, schedule, graph.max_degree)
-    parameters = ValidParameters(graph, limits, start, PrimeField(), None, weightings)
+    parameters = ValidParameters(
+        graph=graph,
+        lattice=limits,
+        start_model=start,
+        field=PrimeField(),
+        bounds=None,
+        weightings=weightings,
+    )
     split = Iid().split(data, graph.agents, 0)
     there = device_data(data, split, "unit", torch.device("cpu"))
     rule = others.pop("rule", Plain())
-    return Program(parameters, model, there, split, batch, rule, **others)
+    return Program(parameters, model, there, split, batch=batch, rule=rule, **others)
 
 
 def bare(program: Program) -> Callable[[], None]:
@@ -127,8 +142,10 @@ def loop(program: Program) -> Callable[[], None]:
         return [m.detach() - 0.1 * s for m, s in zip(mixed, slopes, strict=True)]
 
     def everybody() -> None:
-        models = [[p for pair in zip(w, b, strict=True) for p in pair]
-                  for w, b in zip(networks, biases, strict=True)]  # fmt: skip
+        models = [
+            [p for pair in zip(w, b, strict=True) for p in pair]
+            for w, b in zip(networks, biases, strict=True)
+        ]
         for agent in range(graph.agents):
             one(agent, models)
 

@@ -223,15 +223,15 @@ def step(
         module = function.__module__.rpartition(".")[2]
         shown = Role.PRINTED if method is Method.COUNTEREXAMPLE else role
         return Step(
-            f"{module}.{function.__name__}",
-            text,
-            tuple(dict.fromkeys(_CLAUSE.findall(whole))),
-            method,
-            function,
-            shown,
-            axioms,
-            tuple(_names(needs)),
-            deep,
+            name=f"{module}.{function.__name__}",
+            statement=text,
+            clauses=tuple(dict.fromkeys(_CLAUSE.findall(whole))),
+            method=method,
+            check=function,
+            role=shown,
+            axioms=axioms,
+            needs=tuple(_names(needs)),
+            deep=deep,
         )
 
     return make

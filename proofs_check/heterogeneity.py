@@ -114,8 +114,10 @@ def shares() -> Finding:
     values = [2 / d * math.exp(2 * log) for d, log in enumerate(logs, 1)]
     rising = all(a < b for a, b in pairwise(values))
     close = all(1 - 1 / (2 * d) <= share < 1 for d, share in enumerate(values, 1))
-    return Finding(rising and close, f"d = 1, 2, 10, 1000: {values[0]:.4f}, {values[1]:.4f}, "
-                   f"{values[9]:.4f}, {values[999]:.4f}")  # fmt: skip
+    return Finding(
+        rising and close,
+        f"d = 1, 2, 10, 1000: {values[0]:.4f}, {values[1]:.4f}, {values[9]:.4f}, {values[999]:.4f}",
+    )
 
 
 @step(Method.COUNTEREXAMPLE, needs=(gaussian_norm,))

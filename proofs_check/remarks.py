@@ -50,8 +50,11 @@ def strict_convexity() -> Claim:
         "midpoint": between <= (at_x + at_y) / 2,
     }
     strict = between < (at_x + at_y) / 2
-    return Claim(given | {"x = y unless strict": z3.Or(strict, z3.Bool("equal"))},
-                 z3.Bool("equal"), drop="x = y unless strict")  # fmt: skip
+    return Claim(
+        given | {"x = y unless strict": z3.Or(strict, z3.Bool("equal"))},
+        z3.Bool("equal"),
+        drop="x = y unless strict",
+    )
 
 
 @universal(needs=(strict_convexity,))

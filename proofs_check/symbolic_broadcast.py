@@ -131,15 +131,19 @@ def prove_broadcast(
     sourced = [z3.Implies(z3.And(honest[v], source == v), common == value) for v in everyone]
     broken = [quiet, *smallest, z3.Not(z3.And(*holding, *sourced))]
     return _solve(
-        z3, [*world.assumed, source >= 0, source < agents, *broken], seconds,
-        lambda model: _broadcast_script(world, model, how, words, source, value),
-    )  # fmt: skip
+        z3,
+        [*world.assumed, source >= 0, source < agents, *broken],
+        seconds,
+        lambda model: _broadcast_script(world, model, how, words, source=source, value=value),
+    )
 
 
 def prove_agreement(
-    agents: int, variant: AgreementVariant | None = None, rounds: int | None = None,
+    agents: int,
+    variant: AgreementVariant | None = None,
+    rounds: int | None = None,
     seconds: float = SECONDS,
-) -> Symbolic:  # fmt: skip
+) -> Symbolic:
     """S2 likewise: a message is an integer, 0 is "no alarm" and anything else an objection.
 
     Proves: S2.
@@ -168,9 +172,11 @@ def prove_agreement(
     some = z3.Or(*(z3.And(honest[v], start[v]) for v in everyone))
     missed = z3.Or(*(z3.And(honest[v], z3.Not(alarmed[v])) for v in everyone))
     return _solve(
-        z3, [*world.assumed, some, missed], seconds,
+        z3,
+        [*world.assumed, some, missed],
+        seconds,
         lambda model: _agreement_script(world, model, how, words, start),
-    )  # fmt: skip
+    )
 
 
 def _world(z3: Any, agents: int) -> World:
@@ -226,9 +232,13 @@ def _solve(
 
 
 def _broadcast_script(
-    world: World, model: Any, how: BroadcastVariant,
-    words: dict[tuple[int, int, int], tuple[Any, Any]], source: Any, value: Any,
-) -> Script:  # fmt: skip
+    world: World,
+    model: Any,
+    how: BroadcastVariant,
+    words: dict[tuple[int, int, int], tuple[Any, Any]],
+    source: Any,
+    value: Any,
+) -> Script:
     graph, liars = world.graph(model), world.liars(model)
     spoken = tuple(
         Word(BROADCAST_PHASE, number, u, v, str(model.eval(word, model_completion=True)))
@@ -241,15 +251,19 @@ def _broadcast_script(
 
 
 def _agreement_script(
-    world: World, model: Any, how: AgreementVariant,
-    words: dict[tuple[int, int, int], Any], start: list[Any],
-) -> Script:  # fmt: skip
+    world: World,
+    model: Any,
+    how: AgreementVariant,
+    words: dict[tuple[int, int, int], Any],
+    start: list[Any],
+) -> Script:
     graph, liars = world.graph(model), world.liars(model)
     spoken = tuple(
         Word(AGREEMENT_PHASE, number, u, v, True)
         for (number, u, v), word in sorted(words.items())
-        if u in liars and v in graph.neighbours(u)
+        if u in liars
+        and v in graph.neighbours(u)
         and model.eval(word, model_completion=True).as_long() != 0
-    )  # fmt: skip
+    )
     alarmed = frozenset(v for v in range(world.agents) if v not in liars and model[start[v]])
     return Script("S2", graph, liars, spoken, agreement=how, alarmed=alarmed)

@@ -14,16 +14,26 @@ _BASE = settings.get_profile("default")
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 
 settings.register_profile(
-    "dev", parent=_BASE, max_examples=60, derandomize=False, print_blob=True,
-    database=DirectoryBasedExampleDatabase(".hypothesis/examples"), **_COMMON,
-)  # fmt: skip
+    "dev",
+    parent=_BASE,
+    max_examples=60,
+    derandomize=False,
+    print_blob=True,
+    database=DirectoryBasedExampleDatabase(".hypothesis/examples"),
+    **_COMMON,
+)
 settings.register_profile(
     "ci", parent=_BASE, max_examples=60, derandomize=True, database=None, print_blob=True, **_COMMON
 )
 settings.register_profile(
-    "deep", parent=_BASE, max_examples=2000, derandomize=False, print_blob=True,
-    database=DirectoryBasedExampleDatabase(".hypothesis/examples"), **_COMMON,
-)  # fmt: skip
+    "deep",
+    parent=_BASE,
+    max_examples=2000,
+    derandomize=False,
+    print_blob=True,
+    database=DirectoryBasedExampleDatabase(".hypothesis/examples"),
+    **_COMMON,
+)
 settings.register_profile(
     "mutants", parent=settings.get_profile("ci"), phases=[Phase.explicit, Phase.generate]
 )

@@ -12,9 +12,27 @@ from valid_ref.kernels import Backend, PolyHash
 PRIME = 2**61 - 1
 
 EXTREMES = (
-    0, 1, -1, PRIME - 1, PRIME, PRIME + 1, -PRIME, 1 - PRIME, 2**61, -(2**61), 2**62 - 1,
-    1 - 2**62, 2**62, -(2**62), 2**63 - 1, -(2**63), 2**21 - 1, 2**21, 2**42 - 1, 2**42,
-)  # fmt: skip
+    0,
+    1,
+    -1,
+    PRIME - 1,
+    PRIME,
+    PRIME + 1,
+    -PRIME,
+    1 - PRIME,
+    2**61,
+    -(2**61),
+    2**62 - 1,
+    1 - 2**62,
+    2**62,
+    -(2**62),
+    2**63 - 1,
+    -(2**63),
+    2**21 - 1,
+    2**21,
+    2**42 - 1,
+    2**42,
+)
 """Entries at the ends of words, limbs and residues."""
 
 EXTREME_KEYS = (0, 1, 2, PRIME - 1, PRIME - 2, 2**31 - 1, 2**31, 2**30, 2**60, PRIME // 2)

@@ -16,10 +16,15 @@ from valid_ref.cli import app
 ROOT = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.deep
 READ_FILES = (
-    "tests/test_project.py", "tests/test_documents.py", "tests/valid_ref/trace",
-    "tests/valid_ref/report", "tests/valid_ref/witness", "tests/valid_ref/test_cli.py",
-    "tests/proofs_check/test_table.py", "tests/proofs_check/test_coq_vectors.py",
-)  # fmt: skip
+    "tests/test_project.py",
+    "tests/test_documents.py",
+    "tests/valid_ref/trace",
+    "tests/valid_ref/report",
+    "tests/valid_ref/witness",
+    "tests/valid_ref/test_cli.py",
+    "tests/proofs_check/test_table.py",
+    "tests/proofs_check/test_coq_vectors.py",
+)
 """The tests that read files of the project: those that an archive can break."""
 
 
@@ -27,9 +32,14 @@ def command(*words: object, cwd: Path, status: int = 0) -> str:
     """Run a program away from the checkout; its output, if it ends as it must."""
     clean = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "VIRTUAL_ENV"}}
     result = subprocess.run(
-        [str(word) for word in words], cwd=cwd, env=clean, text=True, check=False,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+        [str(word) for word in words],
+        cwd=cwd,
+        env=clean,
+        text=True,
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     assert result.returncode == status, f"{words}\n{result.stdout[-3000:]}"
     return result.stdout
 

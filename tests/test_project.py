@@ -16,9 +16,12 @@ def lint_imports(root: Path) -> subprocess.CompletedProcess[str]:
     program = "import sys; from importlinter.cli import lint_imports_command as c; sys.exit(c())"
     return subprocess.run(
         [sys.executable, "-c", program, "--no-cache", "--config", "pyproject.toml"],
-        cwd=root, env=os.environ | {"PYTHONPATH": str(root)},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=root,
+        env=os.environ | {"PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 @pytest.fixture

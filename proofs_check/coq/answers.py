@@ -236,10 +236,22 @@ def _parameters(
 ) -> ValidParameters:
     schedule = Schedule(Precision(0, bits), tuple(mixing), (1,) * len(mixing))
     lattice = LatticeParameters(
-        max(1, len(start)), schedule, graph.max_degree, prime, model_limit=1, gradient_limit=1,
+        max(1, len(start)),
+        schedule,
+        graph.max_degree,
+        prime,
+        model_limit=1,
+        gradient_limit=1,
         enforce_field_range=False,
-    )  # fmt: skip
-    return ValidParameters(graph, lattice, start, _field(prime), None, ())
+    )
+    return ValidParameters(
+        graph=graph,
+        lattice=lattice,
+        start_model=start,
+        field=_field(prime),
+        bounds=None,
+        weightings=(),
+    )
 
 
 def _answer_transcript(row: Row) -> list[int]:

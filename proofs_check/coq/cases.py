@@ -75,9 +75,16 @@ def broadcast_case(random: Random) -> list[int]:
 
     values = [random.randint(0, 2) for _ in range(tags)]
     return [
-        BROADCAST, *_graph_row(graph), *_numbers(honest), *_numbers(sources), *_numbers(values),
-        once, repaired, rounds, *_edges_said(graph, honest, rounds, packet),
-    ]  # fmt: skip
+        BROADCAST,
+        *_graph_row(graph),
+        *_numbers(honest),
+        *_numbers(sources),
+        *_numbers(values),
+        once,
+        repaired,
+        rounds,
+        *_edges_said(graph, honest, rounds, packet),
+    ]
 
 
 def agreement_case(random: Random) -> list[int]:
@@ -94,9 +101,14 @@ def agreement_case(random: Random) -> list[int]:
         return [random.choice((0, 1, 3)) if random.random() < lies else 2]
 
     return [
-        AGREEMENT, *_graph_row(graph), *_numbers(honest), *_numbers(already), persist, rounds,
+        AGREEMENT,
+        *_graph_row(graph),
+        *_numbers(honest),
+        *_numbers(already),
+        persist,
+        rounds,
         *_edges_said(graph, honest, rounds, word),
-    ]  # fmt: skip
+    ]
 
 
 PRIMES = (2, 3, 5, 13, 101, 10007, 2**31 - 1, 2**31 + 11, 2**61 - 1)
@@ -126,9 +138,14 @@ def transcript_case(random: Random) -> list[int]:
     ]
     steps = [random.randint(1, 2**20) for _ in range(T)]
     return [
-        TRANSCRIPT, prime, *_numbers(keys), d, *_numbers(_entries(random, d, limit)),
-        *_numbers(steps), *_items(messages),
-    ]  # fmt: skip
+        TRANSCRIPT,
+        prime,
+        *_numbers(keys),
+        d,
+        *_numbers(_entries(random, d, limit)),
+        *_numbers(steps),
+        *_items(messages),
+    ]
 
 
 def lattice_case(random: Random) -> list[int]:
@@ -139,10 +156,18 @@ def lattice_case(random: Random) -> list[int]:
     models = [_numbers(_entries(random, d, xmax - 1)) for _ in range(degree)]
     gradient = _entries(random, d, random.choice((3, 2 * gmax // A + 1, 2**20)))
     return [
-        LATTICE, bits, a, A, xmax, gmax, *_numbers(_entries(random, d, xmax - 1)),
-        *_items(models), *_numbers(gradient), *_numbers(_entries(random, d, xmax - 1)),
+        LATTICE,
+        bits,
+        a,
+        A,
+        xmax,
+        gmax,
+        *_numbers(_entries(random, d, xmax - 1)),
+        *_items(models),
+        *_numbers(gradient),
+        *_numbers(_entries(random, d, xmax - 1)),
         *_numbers(_entries(random, d, gmax - 1)),
-    ]  # fmt: skip
+    ]
 
 
 def checks_case(random: Random) -> list[int]:
@@ -167,8 +192,14 @@ def checks_case(random: Random) -> list[int]:
         if random.random() >= missing
     ]
     return [
-        CHECKS, prime, bits, *_graph_row(graph), agent, *_numbers(true[agent]), *_items(reports)
-    ]  # fmt: skip
+        CHECKS,
+        prime,
+        bits,
+        *_graph_row(graph),
+        agent,
+        *_numbers(true[agent]),
+        *_items(reports),
+    ]
 
 
 def _balance(graph: AgentGraph, prime: int, bits: int, true: list[list[int]]) -> None:
@@ -180,9 +211,13 @@ def _balance(graph: AgentGraph, prime: int, bits: int, true: list[list[int]]) ->
 
 
 WRITERS = (
-    (broadcast_case, 10), (agreement_case, 8), (hash_case, 4), (transcript_case, 4),
-    (lattice_case, 5), (checks_case, 4),
-)  # fmt: skip
+    (broadcast_case, 10),
+    (agreement_case, 8),
+    (hash_case, 4),
+    (transcript_case, 4),
+    (lattice_case, 5),
+    (checks_case, 4),
+)
 
 
 def random_cases(seed: int, count: int) -> Iterator[list[int]]:
@@ -205,6 +240,15 @@ def triangle_strategies() -> Iterator[list[int]]:
 
         honest = [0, 1, 1]
         yield [
-            BROADCAST, *_graph_row(graph), *_numbers(honest), 1, 0, 1, 0, 1, 1, 3,
+            BROADCAST,
+            *_graph_row(graph),
+            *_numbers(honest),
+            1,
+            0,
+            1,
+            0,
+            1,
+            1,
+            3,
             *_edges_said(graph, honest, 3, packet),
-        ]  # fmt: skip
+        ]

@@ -76,8 +76,10 @@ def coq_answers(rows: Sequence[Sequence[int]], where: Path = HERE) -> Rows:
         path.write_text(source, encoding="utf-8")
         done = subprocess.run(  # noqa: S603
             ["coqc", "-q", "-Q", str(where), "ValidRef", str(path)],  # noqa: S607
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=True,
+        )
     printed = done.stdout.split("=", 1)[1].rsplit(":", 1)[0]
     answers: Rows = json.loads(
         re.sub(r"[()\s]|%Z", "", printed.replace("[::", "[")).replace(";", ",")

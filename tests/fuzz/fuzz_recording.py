@@ -31,8 +31,9 @@ def seeds(target: Path) -> None:
     """Inputs of every form: whole zips, single files, and random structural changes."""
     home, drawn = target.parent / "bases", random.Random(1)
     for number, base in enumerate(BASES):
-        (target / f"zip-{base}").write_bytes(bytes([number, 0]) + home.joinpath(
-            f"{base}.zip").read_bytes())  # fmt: skip
+        (target / f"zip-{base}").write_bytes(
+            bytes([number, 0]) + home.joinpath(f"{base}.zip").read_bytes()
+        )
         for file in sorted((home / base).iterdir()):
             name = bytes([number, 2, KNOWN.index(file.name)])
             (target / f"{base}-{file.name}").write_bytes(name + file.read_bytes())

@@ -66,8 +66,18 @@ def copy_tree(where: Path) -> None:
 
 def pytest(where: Path, tests: Sequence[str], cache: Path) -> tuple[int | None, str]:
     """The exit status and the output of these tests; None if they have no end."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-rfE",
-               "-p", "no:cacheprovider", *tests]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-x",
+        "-q",
+        "--no-header",
+        "-rfE",
+        "-p",
+        "no:cacheprovider",
+        *tests,
+    ]
     added = {
         "PYTHONPATH": str(where),
         "HYPOTHESIS_PROFILE": "mutants",
@@ -75,9 +85,14 @@ def pytest(where: Path, tests: Sequence[str], cache: Path) -> tuple[int | None, 
     }
     try:
         done = subprocess.run(
-            command, cwd=where, env=os.environ | added, capture_output=True, text=True,
-            check=False, timeout=LONGEST,
-        )  # fmt: skip
+            command,
+            cwd=where,
+            env=os.environ | added,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=LONGEST,
+        )
     except subprocess.TimeoutExpired:
         return None, ""
     return done.returncode, done.stdout

@@ -70,9 +70,12 @@ def test_a_scenario_survives_its_document(scenario: Scenario) -> None:
 
 def paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     children = (
-        value.items() if isinstance(value, dict)
-        else enumerate(value) if isinstance(value, list) else ()
-    )  # fmt: skip
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     return [path, *(p for key, child in children for p in paths(child, (*path, key)))]
 
 
@@ -94,10 +97,14 @@ def test_reader_and_schema_refuse_the_same_documents(data: st.DataObject) -> Non
     document = scenario_as_json(data.draw(st.sampled_from(SCENARIOS)))
     path = data.draw(st.sampled_from(paths(document)))
     junk = st.one_of(
-        st.none(), st.booleans(), st.integers(-3, 3),
+        st.none(),
+        st.booleans(),
+        st.integers(-3, 3),
         st.floats(allow_nan=False, allow_infinity=False, width=16),  # JSON has neither
-        st.text(max_size=3), st.lists(st.integers(0, 2), max_size=2), st.just({"kind": "paper"}),
-    )  # fmt: skip
+        st.text(max_size=3),
+        st.lists(st.integers(0, 2), max_size=2),
+        st.just({"kind": "paper"}),
+    )
     changed = replaced(document, path, data.draw(junk))
     valid = jsonschema.Draft202012Validator(scenario_schema()).is_valid(changed)
     try:
@@ -130,21 +137,27 @@ def test_reader_and_schema_refuse_the_same_documents(data: st.DataObject) -> Non
         ('{"seed": true}', "$.seed: expected an integer, found true"),
         ('{"seed": -1}', "seed -1 is negative"),
         ('{"delta": 1e999}', "$.delta: expected a finite number"),
-        ('{"graph": {"kind": "famly"}}', "$.graph.kind: \"famly\" is not one of edges, family"),
+        ('{"graph": {"kind": "famly"}}', '$.graph.kind: "famly" is not one of edges, family'),
         ('{"graph": 3}', "$.graph: expected an object, found 3"),
         ('{"graph": {"kind": "edges", "agents": 2}}', "$.graph.edges: missing"),
-        ('{"graph": {"kind": "edges", "agents": 2, "edges": [[0]]}}',
-         "$.graph.edges[0]: expected an array of 2"),
-        ('{"graph": {"kind": "edges", "agents": 2, "edges": [[0, "x"]]}}',
-         "$.graph.edges[0][1]: expected an integer"),
-        ('{"loss": {"kind": "random-quadratic", "noise": "loud"}}',
-         "$.loss.noise: expected one of 'none', 'signs', 'gaussian'"),
+        (
+            '{"graph": {"kind": "edges", "agents": 2, "edges": [[0]]}}',
+            "$.graph.edges[0]: expected an array of 2",
+        ),
+        (
+            '{"graph": {"kind": "edges", "agents": 2, "edges": [[0, "x"]]}}',
+            "$.graph.edges[0][1]: expected an integer",
+        ),
+        (
+            '{"loss": {"kind": "random-quadratic", "noise": "loud"}}',
+            "$.loss.noise: expected one of 'none', 'signs', 'gaussian'",
+        ),
         ('{"checks": [{"weights": {"kind": "exponential", "gamma": 2}}]}', "$.checks[0].weights"),
         ('{"without": ["P99"]}', "no switch P99"),
         ('{"attack": {"kind": "benign"}}', "an attack needs Byzantine agents"),
         ('{"format": "other"}', "format 'other'"),
     ],
-)  # fmt: skip
+)
 def test_wrong_documents_are_refused_with_the_path(text: str, words: str) -> None:
     with pytest.raises(DocumentError) as caught:
         scenario_from_json(text)

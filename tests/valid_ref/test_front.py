@@ -24,12 +24,15 @@ FAMILIES = ["path:2", "path:4", "cycle:5", "star:4", "complete:4", "torus:3x3", 
 losses = st.one_of(
     st.builds(parts.RandomQuadratics, st.integers(1, 3), st.floats(1, 8), st.floats(0, 3)),
     st.builds(
-        parts.RandomQuadratics, st.integers(1, 3), st.floats(1, 8),
-        noise=st.just(Noise.SIGNS), spread=st.floats(0.01, 2),
+        parts.RandomQuadratics,
+        st.integers(1, 3),
+        st.floats(1, 8),
+        noise=st.just(Noise.SIGNS),
+        spread=st.floats(0.01, 2),
     ),
     st.builds(parts.RandomRidge, st.integers(1, 3), st.integers(1, 6), st.floats(0.1, 1)),
     st.builds(parts.RandomLogistic, st.integers(1, 3), st.integers(1, 6), st.floats(0.1, 1)),
-)  # fmt: skip
+)
 schedules = st.one_of(
     st.just(parts.Diminishing()),
     st.builds(parts.ConstantSteps, st.floats(0.001, 0.1), st.floats(0.001, 0.1)),
@@ -43,19 +46,29 @@ weights = st.one_of(
 
 @pytest.mark.checks("L1", "AN-6", "GU-8", "LV-2", "V1", "S3", "VA-2")
 @given(
-    graph=st.sampled_from(FAMILIES), loss=losses, schedule=schedules, weighting=weights,
-    rounds=st.integers(1, 12), bits=st.tuples(st.integers(4, 30), st.integers(11, 22)),
-    batch=st.integers(1, 3), seed=st.integers(0, 2**32),
-)  # fmt: skip
+    graph=st.sampled_from(FAMILIES),
+    loss=losses,
+    schedule=schedules,
+    weighting=weights,
+    rounds=st.integers(1, 12),
+    bits=st.tuples(st.integers(4, 30), st.integers(11, 22)),
+    batch=st.integers(1, 3),
+    seed=st.integers(0, 2**32),
+)
 def test_honest_runs_never_alarm(
     graph, loss, schedule, weighting, rounds, bits, batch, seed
 ) -> None:
     """The repaired reading with norm bounds active; thresholds are out of the way."""
     scenario = Scenario(
-        graph=parts.Family(graph), loss=loss, schedule=schedule, rounds=rounds, batch=batch,
-        precision=Precision(*bits), seed=seed,
+        graph=parts.Family(graph),
+        loss=loss,
+        schedule=schedule,
+        rounds=rounds,
+        batch=batch,
+        precision=Precision(*bits),
+        seed=seed,
         checks=(parts.Check("w", weighting, parts.ConfiguredThresholds(1e6, 1e9)),),
-    )  # fmt: skip
+    )
     finished = run(scenario)
     assert finished.prepared.parameters.bounds is not None
     for agent, state in finished.execution.states.items():
@@ -65,9 +78,10 @@ def test_honest_runs_never_alarm(
 
 @pytest.mark.checks("GU-9", "L1")
 @given(
-    st.sampled_from(["cycle:4", "complete:4"]), st.integers(0, 2**32),
+    st.sampled_from(["cycle:4", "complete:4"]),
+    st.integers(0, 2**32),
     st.sampled_from([parts.CalibratedThresholds(), parts.CertifiedThresholds()]),
-)  # fmt: skip
+)
 @settings(max_examples=20)
 def test_noiseless_honest_runs_pass_the_global_checks(graph, seed, thresholds) -> None:
     check = parts.Check("t", parts.Polynomial(), thresholds)
@@ -175,9 +189,16 @@ record_run(run(load_scenario(Path(sys.argv[1]))), Path(sys.argv[2]))
 def test_two_processes_give_identical_bytes(tmp_path) -> None:
     loss = parts.RandomQuadratics(8, noise=Noise.SIGNS, spread=0.3)
     scenario = Scenario(
-        graph=parts.Family("cycle:5"), loss=loss, rounds=12, batch=3, seed=7, byzantine=(2,),
-        attack=Benign(0.3), bounds=parts.DerivedBounds(1e4), delta=1e3,
-    )  # fmt: skip
+        graph=parts.Family("cycle:5"),
+        loss=loss,
+        rounds=12,
+        batch=3,
+        seed=7,
+        byzantine=(2,),
+        attack=Benign(0.3),
+        bounds=parts.DerivedBounds(1e4),
+        delta=1e3,
+    )
     path = tmp_path / "scenario.json"
     path.write_text(scenario_text(scenario))
     records = []

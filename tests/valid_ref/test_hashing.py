@@ -190,9 +190,13 @@ def test_per_round_form_equals_the_hashes_of_the_concatenated_transcript(data) -
     keys = data.draw(st.lists(keys_of(p), min_size=1, max_size=3))
     field = PrimeField(p)
     result = combine_rounds(
-        field, keys, d, schedule,
-        round_polynomials(field, keys, models), round_polynomials(field, keys, gammas),
-    )  # fmt: skip
+        field,
+        keys,
+        d,
+        schedule,
+        round_polynomials(field, keys, models),
+        round_polynomials(field, keys, gammas),
+    )
     scaled = [[steps[t] * int(x) for x in models[t]] for t in range(T)]
     for key, four in zip(keys, result, strict=True):
         assert (

@@ -142,9 +142,12 @@ def test_default_limits_use_the_budget_and_respect_it(parameters: LatticeParamet
     grown = parameters.model_limit + 1
     with pytest.raises(LatticeError, match="AR-10"):
         LatticeParameters(
-            parameters.dimension, parameters.schedule, parameters.max_degree,
-            model_limit=grown, gradient_limit=parameters.gradient_limit + 1,
-        )  # fmt: skip
+            parameters.dimension,
+            parameters.schedule,
+            parameters.max_degree,
+            model_limit=grown,
+            gradient_limit=parameters.gradient_limit + 1,
+        )
 
 
 @pytest.mark.checks("AR-10", "AR-13")

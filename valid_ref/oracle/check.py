@@ -259,7 +259,15 @@ def check(
         states = {r.agent: r.state for r in replays if r.state is not None}
         findings = evaluate(recording, frozenset(known), states)
     deviations = tuple(r.divergence for r in liars if r.divergence is not None)
-    return Verdict(status, reason, judged, divergences, rounds, findings, deviations)
+    return Verdict(
+        status=status,
+        reason=reason,
+        judged=judged,
+        divergences=divergences,
+        rounds=rounds,
+        findings=findings,
+        deviations=deviations,
+    )
 
 
 def _walk(

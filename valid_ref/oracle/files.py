@@ -253,8 +253,17 @@ def _listing(path: Path) -> list[zipfile.ZipInfo]:
     try:
         with _Frugal(path) as file, zipfile.ZipFile(file) as archive:
             infos = archive.infolist()
-    except (zipfile.BadZipFile, struct.error, ValueError, OverflowError, EOFError, IndexError,
-            NotImplementedError, UnicodeError, RuntimeError) as error:  # fmt: skip
+    except (
+        zipfile.BadZipFile,
+        struct.error,
+        ValueError,
+        OverflowError,
+        EOFError,
+        IndexError,
+        NotImplementedError,
+        UnicodeError,
+        RuntimeError,
+    ) as error:
         raise RecordingError(f"{path}: not a readable zip: {error}", clause="RE-1") from None
     if len(infos) > len(KNOWN):
         raise RecordingError(f"{path}: {len(infos)} members", clause="RE-1")

@@ -369,7 +369,17 @@ def open_recording(path: Path, limits: Limits | None = None) -> Recording:
     genesis = hashlib.sha256(raw)
     for array in ([] if start is None else [start]) + [arrays["keys"]]:
         genesis.update(array.data)
-    return Recording(path, header, parameters, arrays, end is not None, end, log, limits, genesis)
+    return Recording(
+        path=path,
+        header=header,
+        parameters=parameters,
+        arrays=arrays,
+        finished=end is not None,
+        end=end,
+        log=log,
+        limits=limits,
+        genesis=genesis,
+    )
 
 
 def _start(found: Mapping[str, Member], header: Header) -> Array | None:

@@ -283,9 +283,13 @@ def replayed(
     def stage_of(stage: Stage) -> Stage:
         if isinstance(stage, LearnStage):
             machine = ReplayedLearnModel(
-                parameters.graph, parameters.lattice, parameters.start_model, parameters.reading,
-                recorded=recorded, confirmed=confirmed,
-            )  # fmt: skip
+                parameters.graph,
+                parameters.lattice,
+                parameters.start_model,
+                parameters.reading,
+                recorded=recorded,
+                confirmed=confirmed,
+            )
             return attrs.evolve(stage, machine=machine)
         if isinstance(stage, HashStage):
             return attrs.evolve(stage, machine=_trusting(stage.machine, tuple))
@@ -461,6 +465,13 @@ class AgentReplay:
 
     def _diverge(self, difference: Difference, edge: tuple[int, int] | None = None) -> None:
         command = f"valid-ref check {shlex.quote(str(self.recording.path))} --agent {self.agent}"
+        phase, number = self._place
         self.divergence = Divergence(
-            self.agent, *self._place, edge, self._agreed, difference, command
+            agent=self.agent,
+            phase=phase,
+            round=number,
+            edge=edge,
+            agreed=self._agreed,
+            difference=difference,
+            replay=command,
         )

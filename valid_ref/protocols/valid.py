@@ -261,7 +261,7 @@ def _phases(parameters: ValidParameters, measures: Plain) -> tuple[Stage, ...]:
         return measures.is_estimate(value)
 
     def broadcast(name: str, slots: Mapping[int, tuple[Slot, ...]], form: Any) -> Any:
-        return ValidatedBroadcast(graph, name, slots, form, reading, measures.news)
+        return ValidatedBroadcast(graph, name, slots, form, reading=reading, news=measures.news)
 
     learn: Stage = LearnStage(
         measures,

@@ -24,8 +24,11 @@ print(round_polynomials(PrimeField(), (3,), rows)[0, 0], "numba" in sys.modules)
 def run(columns: int, hide: str = "", **environment: str) -> str:
     result = subprocess.run(
         [sys.executable, "-c", HASH.format(hide=hide, columns=columns)],
-        capture_output=True, text=True, check=True, env=environment,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
+    )
     return result.stdout.strip()
 
 

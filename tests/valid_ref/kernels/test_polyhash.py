@@ -146,10 +146,13 @@ def test_what_cannot_be_hashed_is_refused() -> None:
 @pytest.mark.parametrize(
     "state",
     [
-        StreamState(-1, ((0,),)), StreamState(1, ((0, 1),)), StreamState(1, ((PRIME,),)),
-        StreamState(1, ((-1,),)), StreamState(1, ((True,),)),
+        StreamState(-1, ((0,),)),
+        StreamState(1, ((0, 1),)),
+        StreamState(1, ((PRIME,),)),
+        StreamState(1, ((-1,),)),
+        StreamState(1, ((True,),)),
     ],
-)  # fmt: skip
+)
 def test_a_saved_state_that_no_stream_had_is_refused(state: StreamState) -> None:
     with pytest.raises(KernelError, match="a saved state"):
         PolyHash((1,)).stream(1).load(state)

@@ -43,9 +43,10 @@ from valid_ref.wire import AlarmLine
 
 PATH = AgentGraph.from_edges(3, [(0, 1), (1, 2)])
 SLOW = settings(
-    max_examples=25, deadline=None,
+    max_examples=25,
+    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)  # fmt: skip
+)
 
 
 def recorded(execution, path, **options):
@@ -148,7 +149,7 @@ def test_a_gradient_that_no_integer_gives(tmp_path) -> None:
         ("ValidationStateAgreement", 1, lambda _m: True, "SA-2"),
         ("ValidationStateAgreement", 2, lambda _m: 0, "SA-2"),
     ],
-)  # fmt: skip
+)
 def test_a_false_word_is_found_with_its_clause(tmp_path, phase, number, change, clause) -> None:
     execution = support.run(support.network(PATH))
     found = first(changed(execution, phase, number, 0, change), tmp_path, 0)
@@ -198,20 +199,22 @@ def test_alarms_and_verdicts(tmp_path) -> None:
     assert (last.alarm, last.phase) == (Alarm.NEIGHBOUR_ALARM, "ValidationStateAgreement")
     earlier = sum(alarm.phase != last.phase for alarm in alarms)
     foreign = Raised(Alarm.NO_VALUE, "GlobalValidate", 3, about=(2, 1))
-    for number, (kept, what, decisive) in enumerate([
-        (alarms[1:], "missing alarm 0", alarms[0]),
-        (alarms[:-1], f"missing alarm {len(alarms) - 1}", last),
-        ((), "missing alarm 0", alarms[0]),
-        ((*alarms, alarms[0]), f"repeated alarm {earlier}", alarms[0]),
-        ((alarms[0], *alarms), "repeated alarm 1", alarms[0]),
-        ((*alarms, last), f"repeated alarm {len(alarms)}", last),
-        ((*alarms, attrs.evolve(last, round=2)), f"surplus alarm {len(alarms)}", last),
-        ((foreign, *alarms), "surplus alarm 0", foreign),
-        ((*alarms[:-1], foreign, last), f"surplus alarm {earlier}", foreign),
-        ((attrs.evolve(alarms[0], round=3), *alarms[1:]), "alarm 0", alarms[0]),
-        ((attrs.evolve(alarms[0], sender=2), *alarms[1:]), "alarm 0", alarms[0]),
-        ((*alarms[:-1], attrs.evolve(last, about="x")), f"alarm {len(alarms) - 1}", last),
-    ]):  # fmt: skip
+    for number, (kept, what, decisive) in enumerate(
+        [
+            (alarms[1:], "missing alarm 0", alarms[0]),
+            (alarms[:-1], f"missing alarm {len(alarms) - 1}", last),
+            ((), "missing alarm 0", alarms[0]),
+            ((*alarms, alarms[0]), f"repeated alarm {earlier}", alarms[0]),
+            ((alarms[0], *alarms), "repeated alarm 1", alarms[0]),
+            ((*alarms, last), f"repeated alarm {len(alarms)}", last),
+            ((*alarms, attrs.evolve(last, round=2)), f"surplus alarm {len(alarms)}", last),
+            ((foreign, *alarms), "surplus alarm 0", foreign),
+            ((*alarms[:-1], foreign, last), f"surplus alarm {earlier}", foreign),
+            ((attrs.evolve(alarms[0], round=3), *alarms[1:]), "alarm 0", alarms[0]),
+            ((attrs.evolve(alarms[0], sender=2), *alarms[1:]), "alarm 0", alarms[0]),
+            ((*alarms[:-1], attrs.evolve(last, about="x")), f"alarm {len(alarms) - 1}", last),
+        ]
+    ):
         (tmp_path / str(number)).mkdir()
         difference = first(ended(execution, 1, alarms=kept), tmp_path / str(number), 1).difference
         assert (difference.what, difference.clause) == (what, decisive.alarm.clause), kept
@@ -360,10 +363,26 @@ def test_outcome_without_losses(tmp_path) -> None:
     assert findings.outcome == "c"
 
 
-EXTREME = st.sampled_from([
-    5e-324, 1e-308, 1e-200, 1e-160, 1e-100, 1e-59, 1e-9, 1.0, 3.0, 1e9, 1e59, 1e100, 1e154, 1e200,
-    1e307, 1.7e308,
-])  # fmt: skip
+EXTREME = st.sampled_from(
+    [
+        5e-324,
+        1e-308,
+        1e-200,
+        1e-160,
+        1e-100,
+        1e-59,
+        1e-9,
+        1.0,
+        3.0,
+        1e9,
+        1e59,
+        1e100,
+        1e154,
+        1e200,
+        1e307,
+        1.7e308,
+    ]
+)
 CURVATURES = st.lists(EXTREME | st.floats(5e-324, 1.7e308), min_size=3, max_size=3)
 CENTRES = st.lists(
     EXTREME | st.floats(-1e9, 1e9) | st.sampled_from([0.0, -1e307, -1e9]), min_size=3, max_size=3
@@ -441,9 +460,13 @@ def test_a_distance_that_is_no_number_is_no_outcome(honest_path, monkeypatch) ->
         Losses(Quadratics((QuadraticAgent(((1.0,),), (0.0,)),) * 3), 0, 1, 1.0, 1.0),
     )
     for outcome, squared, spread in (
-        (Outcome.A, math.nan, 0.0), (Outcome.B, math.nan, 0.0), (Outcome.B, 0.5, math.nan),
-        (Outcome.B, math.inf, 0.0), (Outcome.FAILED, math.nan, 0.0), (Outcome.A, 1.0, 0.0),
-    ):  # fmt: skip
+        (Outcome.A, math.nan, 0.0),
+        (Outcome.B, math.nan, 0.0),
+        (Outcome.B, 0.5, math.nan),
+        (Outcome.B, math.inf, 0.0),
+        (Outcome.FAILED, math.nan, 0.0),
+        (Outcome.A, 1.0, 0.0),
+    ):
         with pytest.raises(RecordingError):
             check_finding(Judgement(outcome, squared, spread), problem, 1.0)
     check_finding(Judgement(Outcome.FAILED, math.inf, 0.0), problem, 1.0)

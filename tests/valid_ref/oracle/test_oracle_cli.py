@@ -26,9 +26,11 @@ def invoke(*arguments):
 @pytest.fixture
 def scenario(tmp_path):
     small = Scenario(
-        graph=parts.Family("path:3"), rounds=2, loss=parts.RandomQuadratics(1),
+        graph=parts.Family("path:3"),
+        rounds=2,
+        loss=parts.RandomQuadratics(1),
         checks=(parts.Check("w", parts.Polynomial(0), parts.ConfiguredThresholds(1e6, 1e9)),),
-    )  # fmt: skip
+    )
     (tmp_path / "s.json").write_text(scenario_text(small))
     return tmp_path / "s.json"
 
@@ -75,12 +77,18 @@ def test_first_difference(tmp_path) -> None:
     parameters = support.network(AgentGraph.from_edges(3, [(0, 1), (1, 2)]))
     runs = {
         "one": support.run(parameters),
-        "more": support.run(parameters, support.edited(
-            "LearnModel", support.shifted(model=3), rounds=[2], edges=[(0, 1)]), byzantine=[0]),
+        "more": support.run(
+            parameters,
+            support.edited("LearnModel", support.shifted(model=3), rounds=[2], edges=[(0, 1)]),
+            byzantine=[0],
+        ),
         "keys": support.run(parameters, private=support.privates(parameters, keys=[1, 2, 3])),
-        "hash": support.run(parameters, support.edited(
-            "LocalValidate.hashes", support.silence, rounds=[3]), byzantine=[0]),
-    }  # fmt: skip
+        "hash": support.run(
+            parameters,
+            support.edited("LocalValidate.hashes", support.silence, rounds=[3]),
+            byzantine=[0],
+        ),
+    }
     for name, execution in runs.items():
         write_recording(tmp_path / name, attrs.evolve(execution, byzantine=frozenset()), "test")
     opened = {name: open_recording(tmp_path / name) for name in runs}

@@ -26,9 +26,7 @@ from valid_ref.oracle import check, open_recording
 from valid_ref.oracle.files import KNOWN
 
 SPECIFICATION = Path(__file__).parents[3] / "spec" / "recording.md"
-SETTINGS = settings(
-    deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)  # fmt: skip
+SETTINGS = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +104,7 @@ def test_in_a_zip_only_what_is_no_part_of_the_run_may_change(
 @pytest.mark.parametrize(
     ("name", "stride"),
     [("header.json", 7), ("log.jsonl", 31)],
-)  # fmt: skip
+)
 def test_with_checksums_a_flip_in_a_document_is_noticed(originals, tmp_path, name, stride) -> None:
     shutil.copytree(originals / "checksums", tmp_path / "run")
     raw = (originals / "checksums" / name).read_bytes()

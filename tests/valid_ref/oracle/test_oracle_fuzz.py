@@ -82,8 +82,17 @@ def test_inputs_that_reached_far_or_broke_the_reader(home, file) -> None:
 @pytest.mark.checks("RE-7")
 def test_a_fuzzer_that_is_guided_by_coverage_finds_nothing(tmp_path) -> None:
     pytest.importorskip("atheris", reason="the extra fuzz is not installed")
-    command = [sys.executable, "-m", "tests.fuzz.fuzz_recording", "--runs", "20000", "--seconds",
-               "240", "--corpus", str(tmp_path / "corpus")]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "tests.fuzz.fuzz_recording",
+        "--runs",
+        "20000",
+        "--seconds",
+        "240",
+        "--corpus",
+        str(tmp_path / "corpus"),
+    ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     assert "stat::number_of_executed_units" in done.stderr
@@ -116,9 +125,13 @@ def test_losses_that_need_much_memory_are_not_made(home, tmp_path) -> None:
     run = tmp_path / "copy" / "run"
     header = json.loads((run / "header.json").read_bytes())
     header["losses"] = {
-        "kind": "losses", "seed": 0, "batch": 1, "delta": 1.0, "eps_success": 1.0,
+        "kind": "losses",
+        "seed": 0,
+        "batch": 1,
+        "delta": 1.0,
+        "eps_success": 1.0,
         "loss": {"kind": "random-logistic", "dimension": 1, "samples": 10**8},
-    }  # fmt: skip
+    }
     (run / "header.json").write_text(json.dumps(header))
     tracemalloc.start()
     assert judged(run) == Status.CONFORMS.value

@@ -30,8 +30,11 @@ NASTY = (
 
 app = typer.Typer()
 for name, command in (
-    ("check", check_command), ("diff", diff_command), ("show", show), ("report", report),
-):  # fmt: skip
+    ("check", check_command),
+    ("diff", diff_command),
+    ("show", show),
+    ("report", report),
+):
     app.command(name)(command)
 
 
@@ -89,8 +92,10 @@ MANY = 10**6
         ({"gradient": [-(1 << 62)] * 3}, "RE-16"),
         ({"start_model": [10**3000, 0]}, "RE-16"),
         ({"weightings": [{}] * 2000}, "RE-16"),
-        ({"bounds": {"kind": "bounds", "model_squared": [1] * MANY, "gradient_squared": []}},
-         "RE-16"),
+        (
+            {"bounds": {"kind": "bounds", "model_squared": [1] * MANY, "gradient_squared": []}},
+            "RE-16",
+        ),
         ({"losses": losses(seed=1 << 64)}, "RE-16"),
         ({"losses": losses(seed=-1)}, "RE-16"),
         ({"losses": losses(batch=0)}, "RE-16"),
@@ -102,7 +107,7 @@ MANY = 10**6
         ({"format": "x" * 10**7}, "RE-2"),
     ],
     ids=lambda value: value if isinstance(value, str) else "-".join(value)[:20],
-)  # fmt: skip
+)
 def test_what_is_too_long_is_refused_at_once(run, changes, clause) -> None:
     changed_header(run, **changes)
     assert refusal(run).clause == clause
@@ -215,8 +220,19 @@ def test_no_text_of_a_recording_reaches_the_terminal_as_it_is(run, tmp_path) -> 
                 check_output(printed("diff", named, plain, *flags))
         holder[key] = before
     fields = {name for name, _where in seen}
-    assert fields >= {"producer", "name", "origin", "reason", "phase", "about", "text", "kind",
-                      "sha256", "format", "keys_checked"}  # fmt: skip
+    assert fields >= {
+        "producer",
+        "name",
+        "origin",
+        "reason",
+        "phase",
+        "about",
+        "text",
+        "kind",
+        "sha256",
+        "format",
+        "keys_checked",
+    }
     (named / "header.json").write_text(json.dumps(header | {"producer": NASTY, NASTY: 1}))
     check_output(printed("check", named))
 

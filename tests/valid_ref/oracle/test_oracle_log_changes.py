@@ -183,14 +183,21 @@ def test_what_follows_the_first_end_is_refused_before_it_is_used(home, tmp_path,
     (tmp_path / "run" / "outputs.npy").write_bytes(outputs)
     lines = log.read_bytes()
     false = as_line(good | {"sha256": "deadbeef" if variant.startswith("checksums") else ""})
-    for more in (false, b"garbage\n" + false, b"garbage\n" + lines.splitlines(keepends=True)[-1],
-                 lines, b"{", false[:-1]):  # fmt: skip
+    for more in (
+        false,
+        b"garbage\n" + false,
+        b"garbage\n" + lines.splitlines(keepends=True)[-1],
+        lines,
+        b"{",
+        false[:-1],
+    ):
         log.write_bytes(lines + more)
         with pytest.raises(RecordingError) as caught:
             check(open_recording(tmp_path / "run"))
         assert (caught.value.clause, "follow the first end" in caught.value.message) == (
-            "RE-5", True,
-        )  # fmt: skip
+            "RE-5",
+            True,
+        )
 
 
 @pytest.mark.checks("RE-5")

@@ -29,9 +29,7 @@ from valid_ref.oracle.read import RowReader
 from valid_ref.wide import WideIntegers, from_limbs
 
 PAIR = AgentGraph.from_edges(2, [(0, 1)])
-SETTINGS = settings(
-    deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)  # fmt: skip
+SETTINGS = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(scope="module")
@@ -272,11 +270,19 @@ def test_bad_headers(original, tmp_path_factory, old, new) -> None:
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("byzantine", [0, 0]), ("byzantine", [0, 1, 2]), ("byzantine", [3]), ("byzantine", [-1]),
-        ("start_model", []), ("start_model", [0, 0]), ("start_model", [2**64]),
-        ("mixing", [2**70, 1]), ("gradient", [1, 2**64]), ("total", [3, 0]), ("total", [-3, -1]),
+        ("byzantine", [0, 0]),
+        ("byzantine", [0, 1, 2]),
+        ("byzantine", [3]),
+        ("byzantine", [-1]),
+        ("start_model", []),
+        ("start_model", [0, 0]),
+        ("start_model", [2**64]),
+        ("mixing", [2**70, 1]),
+        ("gradient", [1, 2**64]),
+        ("total", [3, 0]),
+        ("total", [-3, -1]),
     ],
-)  # fmt: skip
+)
 def test_headers_of_no_run(original, tmp_path_factory, field, value) -> None:
     path = copied(original, tmp_path_factory)
     header = json.loads((path / "header.json").read_text())
@@ -352,7 +358,8 @@ LINES = {
     "a flag in a broadcast": (2, lambda line: put(line["said"], 0, FLAG)),
     "entries in the agreement": (11, lambda line: put(line["said"], 0, {"kind": "entries"})),
     "a row of reports as a key": (
-        2, lambda line: (put(line["said"], 0, NAMED), put(line["rows"], "reports", 1))
+        2,
+        lambda line: (put(line["said"], 0, NAMED), put(line["rows"], "reports", 1)),
     ),
     "a tag twice": (2, lambda line: put(line["said"][0], "keys", [[0, 5], [0, 5]])),
     "a tag with a value and null": (2, lambda line: put(line["said"][0], "nulls", [[0, -1]])),
@@ -367,7 +374,7 @@ LINES = {
     "silence with a row in the arrays": (1, lambda line: put(line["said"], 0, None)),
     "fewer messages than agents": (3, lambda line: line["said"].pop()),
     "a round of another number": (3, lambda line: put(line, "round", 3)),
-}  # fmt: skip
+}
 """Lines that stand for no round, each with its number; agent 0 is Byzantine."""
 
 
@@ -463,8 +470,9 @@ def test_mutated_documents_never_crash_the_reader(original, tmp_path_factory, da
     """JSON that is well-formed, with one value replaced; no checksums, so that it gets far."""
     path = copied(original, tmp_path_factory)
     header = json.loads((path / "header.json").read_text()) | {"checksums": False}
-    lines = [json.loads(line) | {"sha256": ""}
-             for line in (path / "log.jsonl").read_text().splitlines()]  # fmt: skip
+    lines = [
+        json.loads(line) | {"sha256": ""} for line in (path / "log.jsonl").read_text().splitlines()
+    ]
     target = data.draw(st.sampled_from([header, *lines]))
     while True:
         key = data.draw(
@@ -475,10 +483,18 @@ def test_mutated_documents_never_crash_the_reader(original, tmp_path_factory, da
             break
         target = child
     target[key] = data.draw(
-        st.one_of(st.none(), st.booleans(), st.integers(), st.integers(-2**70, 2**70),
-                  st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=5),
-                  st.just([]), st.just({}), st.just([child, child]))
-    )  # fmt: skip
+        st.one_of(
+            st.none(),
+            st.booleans(),
+            st.integers(),
+            st.integers(-(2**70), 2**70),
+            st.floats(allow_nan=False, allow_infinity=False),
+            st.text(max_size=5),
+            st.just([]),
+            st.just({}),
+            st.just([child, child]),
+        )
+    )
     (path / "header.json").write_text(json.dumps(header))
     (path / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     judged(path)

@@ -40,18 +40,28 @@ def rounds(draw):
     k, d = draw(st.integers(0, 5)), draw(st.integers(1, 4))
     steps = st.tuples(*[st.integers(1, 40)] * 2)
     parameters = support.network(
-        graph, d=d, T=2, precision=Precision(6, k), mixing=draw(steps), gradient=draw(steps),
+        graph,
+        d=d,
+        T=2,
+        precision=Precision(6, k),
+        mixing=draw(steps),
+        gradient=draw(steps),
         start=tuple(draw(st.lists(st.integers(-50, 50), min_size=d, max_size=d))),
         reading=draw(st.sampled_from([Reading(), Reading.without("P17")])),
-    )  # fmt: skip
+    )
     lattice, t = parameters.lattice, draw(st.integers(1, 2))
     entries = st.integers(-90, 90)
-    matrix = st.lists(st.lists(entries, min_size=d, max_size=d),
-                      min_size=graph.agents, max_size=graph.agents)  # fmt: skip
+    matrix = st.lists(
+        st.lists(entries, min_size=d, max_size=d), min_size=graph.agents, max_size=graph.agents
+    )
     earlier = None if t == 1 else np.array(draw(matrix), dtype=np.int64)
     before = np.tile(parameters.start_model, (graph.agents, 1)) if earlier is None else earlier
-    Y = np.stack([mix(lattice, t, before[v], [before[u] for u in graph.neighbours(v)])
-                  for v in range(graph.agents)])  # fmt: skip
+    Y = np.stack(
+        [
+            mix(lattice, t, before[v], [before[u] for u in graph.neighbours(v)])
+            for v in range(graph.agents)
+        ]
+    )
     models = shift_half_even(Y - lattice.schedule.A(t) * np.array(draw(matrix)), k)
     gradients = Y - (models << k)
     if draw(st.booleans()):  # the relation still holds, but perhaps no integer gradient gives it
@@ -129,12 +139,17 @@ def test_verdicts_are_the_same_without_confirmation(tmp_path_factory, data) -> N
     parameters = support.network(
         PATH, gradient=data.draw(st.sampled_from([(8, 7, 6), (20, 1, 16)]))
     )
-    change = support.shifted(model=data.draw(st.integers(-1, 1)), gamma=data.draw(
-        st.sampled_from([-16, -1, 0, 1, 2**61])), entry=data.draw(st.integers(0, 1)))  # fmt: skip
+    change = support.shifted(
+        model=data.draw(st.integers(-1, 1)),
+        gamma=data.draw(st.sampled_from([-16, -1, 0, 1, 2**61])),
+        entry=data.draw(st.integers(0, 1)),
+    )
     lie = support.edited(
-        "LearnModel", change, rounds=data.draw(st.sets(st.integers(1, 3))),
+        "LearnModel",
+        change,
+        rounds=data.draw(st.sets(st.integers(1, 3))),
         edges=data.draw(st.sampled_from([None, [(1, 0)]])),
-    )  # fmt: skip
+    )
     execution = support.run(parameters, lie, byzantine=[1])
     path = tmp_path_factory.mktemp("same") / "run"
     write_recording(path, attrs.evolve(execution, byzantine=frozenset()), "test")
@@ -149,8 +164,9 @@ def test_verdicts_are_the_same_without_confirmation(tmp_path_factory, data) -> N
 @pytest.mark.parametrize("model_bits", [20, 55])
 def test_sums_are_exact_at_the_largest_models(model_bits) -> None:
     """No float would hold the sums."""
-    parameters = support.network(PATH, d=3, T=2, precision=Precision(6, 1), mixing=(1, 1),
-                                 gradient=(1, 1))  # fmt: skip
+    parameters = support.network(
+        PATH, d=3, T=2, precision=Precision(6, 1), mixing=(1, 1), gradient=(1, 1)
+    )
     lattice = attrs.evolve(parameters.lattice, model_limit=1 << model_bits, gradient_limit=1 << 58)
     parameters = attrs.evolve(parameters, lattice=lattice)
     largest = (1 << model_bits) - 1

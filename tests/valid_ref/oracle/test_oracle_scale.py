@@ -132,10 +132,14 @@ def test_arrays_are_appended_like_rounds(tmp_path) -> None:
         for spoken in execution.rounds[:3]:
             real = [isinstance(spoken.said[v], LearningMessage) for v in range(4)]
             models, gradients = (
-                np.stack([getattr(spoken.said[v], name) if real[v] else np.zeros(2, dtype=np.int64)
-                          for v in range(4)])
+                np.stack(
+                    [
+                        getattr(spoken.said[v], name) if real[v] else np.zeros(2, dtype=np.int64)
+                        for v in range(4)
+                    ]
+                )
                 for name in ("model", "scaled_gradient")
-            )  # fmt: skip
+            )
             others = {v: spoken.said[v] for v in range(4) if not real[v]}
             writer.append_learning(models, gradients, spoken.deviations, others)
         writer.append_rest(execution)

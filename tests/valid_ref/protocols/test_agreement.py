@@ -13,10 +13,18 @@ from valid_ref.protocols.agreement import PHASE, AgreementState, ValidationState
 from valid_ref.reading import Reading
 
 NOT_A_STATE = st.one_of(
-    st.integers(), st.floats(), st.text(), st.binary(), st.builds(object), st.lists(st.booleans()),
-    st.tuples(st.booleans()), st.dictionaries(st.text(), st.booleans()), st.sets(st.booleans()),
-    st.sampled_from([np.True_, np.False_, 0, 1, "false"]), st.just(np.array([False])),
-)  # fmt: skip
+    st.integers(),
+    st.floats(),
+    st.text(),
+    st.binary(),
+    st.builds(object),
+    st.lists(st.booleans()),
+    st.tuples(st.booleans()),
+    st.dictionaries(st.text(), st.booleans()),
+    st.sets(st.booleans()),
+    st.sampled_from([np.True_, np.False_, 0, 1, "false"]),
+    st.just(np.array([False])),
+)
 HEARD = st.one_of(st.none(), st.booleans(), NOT_A_STATE)
 
 
@@ -113,9 +121,12 @@ def test_the_printed_readings_differ_where_the_errata_say() -> None:
 def test_garbage_stops_no_round_and_alarmed_agents_go_on(garbage: list[object]) -> None:
     graph = path(4)
     result = run_machine(
-        graph, ValidationStateAgreement(graph), dict.fromkeys(range(4), False),
-        byzantine=frozenset({0}), adversary=lambda view: {(0, 1): garbage[view.round - 1]},
-    )  # fmt: skip
+        graph,
+        ValidationStateAgreement(graph),
+        dict.fromkeys(range(4), False),
+        byzantine=frozenset({0}),
+        adversary=lambda view: {(0, 1): garbage[view.round - 1]},
+    )
     assert [set(map(type, spoken.said.values())) for spoken in result.rounds] == [{bool}] * 3
     first = next((number for number, word in enumerate(garbage, 1) if objection(word)), None)
     for agent in (1, 2, 3):

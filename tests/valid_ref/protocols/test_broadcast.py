@@ -63,9 +63,12 @@ class Attack:
         """The recorded rounds, and the states in which the honest agents end."""
         machine = broadcast(self.graph, *(tags or self.tags), reading=reading)
         result = run_machine(
-            self.graph, machine, inputs(machine, dict.fromkeys(self.tags, 1)),
-            byzantine=self.byzantine, adversary=self.speak,
-        )  # fmt: skip
+            self.graph,
+            machine,
+            inputs(machine, dict.fromkeys(self.tags, 1)),
+            byzantine=self.byzantine,
+            adversary=self.speak,
+        )
         honest = honest_agents(self.graph, self.byzantine)
         return result.rounds, {agent: result.states[agent] for agent in honest}
 
@@ -89,15 +92,30 @@ def attacks(draw: st.DrawFn, *, whole: bool = True) -> Attack:
 
 
 NOT_A_VALUE = st.one_of(
-    st.booleans(), st.floats(), st.text(), st.binary(), st.builds(object), st.sets(st.integers()),
-    st.lists(st.integers()), st.tuples(st.integers()), st.just((1, 2, True)),
-    st.dictionaries(st.text(), st.none()), st.just(np.arange(3)), st.just(np.int64(1)),
+    st.booleans(),
+    st.floats(),
+    st.text(),
+    st.binary(),
+    st.builds(object),
+    st.sets(st.integers()),
+    st.lists(st.integers()),
+    st.tuples(st.integers()),
+    st.just((1, 2, True)),
+    st.dictionaries(st.text(), st.none()),
+    st.just(np.arange(3)),
+    st.just(np.int64(1)),
     st.recursive(st.lists(st.none()), lambda inner: st.tuples(inner, inner)),
-)  # fmt: skip
+)
 NOT_A_TAG = st.one_of(
-    st.none(), st.integers(), st.text(), st.just((1, "y")), st.just((9, "x")), st.just((1, "x", 0)),
-    st.builds(object), st.frozensets(st.integers()),
-)  # fmt: skip
+    st.none(),
+    st.integers(),
+    st.text(),
+    st.just((1, "y")),
+    st.just((9, "x")),
+    st.just((1, "x", 0)),
+    st.builds(object),
+    st.frozensets(st.integers()),
+)
 
 
 @pytest.mark.checks("VB-11", "VB-4")
@@ -115,8 +133,10 @@ def test_sending_once_and_sending_again_end_the_same(attack: Attack) -> None:
 def test_tags_do_not_influence_each_other(attack: Attack) -> None:
     _rounds, together = attack.run()
     for tag in attack.tags:
-        script = {place: {t: v for t, v in word.items() if t == tag} for place, word in
-                  attack.script.items()}  # fmt: skip
+        script = {
+            place: {t: v for t, v in word.items() if t == tag}
+            for place, word in attack.script.items()
+        }
         _rounds, alone = attrs.evolve(attack, script=script).run(tag)
         for agent, single in alone.items():
             assert together[agent].held.get(tag) == single.held.get(tag)
@@ -151,10 +171,11 @@ def test_whatever_is_no_mapping_counts_as_an_empty_one_and_alarms(message: objec
 
 @pytest.mark.checks("VB-9", "VB-1", "MO-8")
 @given(
-    st.one_of(st.none(), st.integers(), NOT_A_VALUE), NOT_A_VALUE,
+    st.one_of(st.none(), st.integers(), NOT_A_VALUE),
+    NOT_A_VALUE,
     st.dictionaries(NOT_A_TAG, st.one_of(st.none(), st.integers(), NOT_A_VALUE), max_size=3),
     st.sampled_from([dict, MappingProxyType]),
-)  # fmt: skip
+)
 @example(True, (1, 2, 3.0), {}, dict)
 def test_entries_are_judged_one_by_one(value: object, bad: object, strange: dict, kind) -> None:
     machine = broadcast(families.path(3), (1, "x"), (2, "z"), (0, "z"))
@@ -174,9 +195,12 @@ def test_entries_are_judged_one_by_one(value: object, bad: object, strange: dict
 def test_garbage_stops_no_round_and_an_alarmed_agent_goes_on(garbage: list[object]) -> None:
     machine = broadcast(families.path(4), (3, "x"))
     result = run_machine(
-        machine.graph, machine, inputs(machine, {(3, "x"): 5}), byzantine=frozenset({0}),
+        machine.graph,
+        machine,
+        inputs(machine, {(3, "x"): 5}),
+        byzantine=frozenset({0}),
         adversary=lambda view: {(0, 1): [*garbage, {(3, "x"): "5"}][view.round - 1]},
-    )  # fmt: skip
+    )
     assert len(result.rounds) == 4
     assert all(result.states[agent].held == {(3, "x"): 5} for agent in (1, 2, 3))
     assert {raised.round for raised in result.states[1].alarms} >= {4}

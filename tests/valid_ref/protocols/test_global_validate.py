@@ -317,9 +317,15 @@ def test_the_worked_example_number_by_number(eps_opt: Fraction, threshold: int) 
     assert (weights, used.total) == ((1, 2), 3)
     assert (used.optimality, used.heterogeneity) == (threshold, 6336)
     parameters = network(
-        path(3), d=1, T=2, precision=Precision(4, 2), mixing=(1, 1), gradient=(2, 2), prime=10007,
+        path(3),
+        d=1,
+        T=2,
+        precision=Precision(4, 2),
+        mixing=(1, 1),
+        gradient=(2, 2),
+        prime=10007,
         weightings=(used,),
-    )  # fmt: skip
+    )
     centres = {v: Private(lambda _t, point, c=float(v): point - c, v) for v in range(3)}
     execution = run(parameters, private=centres)
     own = [execution.states[v].memory.fixed_transcripts.own for v in range(3)]

@@ -127,8 +127,11 @@ def test_garbage_is_an_alarm_of_its_receiver_and_zero_stands_in(index: int) -> N
     )
     [raised] = result.states[1].alarms
     assert (raised.alarm, raised.phase, raised.round, raised.sender) == (
-        expected, "LearnModel", 2, 2,
-    )  # fmt: skip
+        expected,
+        "LearnModel",
+        2,
+        2,
+    )
     assert result.states[0].alarms == ()
     parameters, rounds = machine.parameters, result.rounds
     own, left = rounds[1].said[1], rounds[1].said[0]

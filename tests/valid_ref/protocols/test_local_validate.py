@@ -304,9 +304,15 @@ def test_the_worked_example_number_by_number() -> None:
 
     bounds = Bounds((17**2, 26**2), (35**2, 52**2))
     parameters = network(
-        path(3), d=1, T=2, precision=Precision(4, 2), mixing=(1, 1), gradient=(2, 2), prime=10007,
+        path(3),
+        d=1,
+        T=2,
+        precision=Precision(4, 2),
+        mixing=(1, 1),
+        gradient=(2, 2),
+        prime=10007,
         bounds=bounds,
-    )  # fmt: skip
+    )
     private = {
         v: Private(lambda _t, point, c=c: point - c, key)
         for v, (c, key) in enumerate(zip((0.0, 1.0, 2.0), (5, 17, 42), strict=True))

@@ -123,9 +123,15 @@ def lone_honest_agent(T: int, reading: Reading):
     used = make_weighting("gamma", weights, 2, 28, optimality=0.05, heterogeneity=0.05)
     alpha, eta = round(0.009 * 2**20), 2**19
     parameters = network(
-        path(2), d=1, T=T, precision=Precision(28, 20), mixing=(eta,) * T, gradient=(alpha,) * T,
-        weightings=(used,), reading=reading,
-    )  # fmt: skip
+        path(2),
+        d=1,
+        T=T,
+        precision=Precision(28, 20),
+        mixing=(eta,) * T,
+        gradient=(alpha,) * T,
+        weightings=(used,),
+        reading=reading,
+    )
     fifty = np.array([50 * 2**28])
     jump = LearningMessage(fifty, -(fifty << 20))
     rest = LearningMessage(fifty, np.zeros(1, np.int64))

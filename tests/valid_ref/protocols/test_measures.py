@@ -85,9 +85,10 @@ def test_each_transcript_is_measured_once(monkeypatch) -> None:
     for name in ("report", "estimate", "norms", "hash_alarms", "estimate_alarms"):
         plain = getattr(Fast, name)
         monkeypatch.setattr(
-            Fast, name,
+            Fast,
+            name,
             lambda self, *rest, name=name, plain=plain: calls.append(name) or plain(self, *rest),
-        )  # fmt: skip
+        )
     support.run(support.network(PATH))
     assert sorted(calls) == sorted(
         ["report", "estimate", "norms"] * 4 + ["hash_alarms", "estimate_alarms"]
@@ -261,9 +262,12 @@ def test_estimates_in_limbs_are_the_estimates(entries, heavy, outside) -> None:
     total, largest = heavy + 1, parameters.lattice.gradient_limit
     most = total * largest, total * math.isqrt(2 * largest**2)
     value = {
-        0: (most[0], -most[0], most[1]), 1: (most[0] + 1, 0, 0), 2: (0, -most[0] - 1, 0),
-        3: (0, 0, most[1] + 1), 4: (0, 0, -1),
-    }[outside]  # fmt: skip
+        0: (most[0], -most[0], most[1]),
+        1: (most[0] + 1, 0, 0),
+        2: (0, -most[0] - 1, 0),
+        3: (0, 0, most[1] + 1),
+        4: (0, 0, -1),
+    }[outside]
     for form in (value, in_limbs(value), WideIntegers.of(value)):
         assert measures.is_estimate(form) == plain.is_estimate(form) == (outside == 0)
 
@@ -341,8 +345,9 @@ def test_fast_statistics_are_those_of_the_definition(data) -> None:
     weightings = (support.weighting((1, 1, 1)), support.weighting((1, 2, 3)))
     parameters = support.network(PATH, weightings=weightings)
     edges = st.sampled_from([0, 2**61, 2**62, 2**63, 2**64, 2**127])
-    entry = st.builds(lambda sign, edge, by: sign * edge + by, st.sampled_from([-1, 1]), edges,
-                      st.integers(-2, 2))  # fmt: skip
+    entry = st.builds(
+        lambda sign, edge, by: sign * edge + by, st.sampled_from([-1, 1]), edges, st.integers(-2, 2)
+    )
     rows = data.draw(st.lists(st.lists(entry, min_size=6, max_size=6), min_size=4, max_size=4))
     forms = data.draw(st.lists(st.sampled_from([tuple, WideIntegers.of]), min_size=4, max_size=4))
     estimates = [form(row) for form, row in zip(forms, rows, strict=True)]

@@ -54,8 +54,9 @@ def test_what_is_new_in_a_message_is_the_same_for_an_oracle(data) -> None:
             unknown, found = measures.news(machine, message, held)
             wanted = news(machine, message, held)
             assert (unknown, [(tag, id(value)) for tag, value in found]) == (
-                wanted[0], [(tag, id(value)) for tag, value in wanted[1]]
-            )  # fmt: skip
+                wanted[0],
+                [(tag, id(value)) for tag, value in wanted[1]],
+            )
 
 
 @pytest.mark.checks("LV-7", "LV-8", "LV-9", "LV-10", "LV-11")
