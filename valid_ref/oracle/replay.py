@@ -399,13 +399,7 @@ class AgentReplay:
             self.state = None
             return
         self._expect(following)
-        senders = self.parameters.graph.neighbours(self.agent)
-        if spoken.deviations:
-            heard = {sender: spoken.on_edge(sender, self.agent) for sender in senders}
-        else:
-            heard = {sender: spoken.said[sender] for sender in senders}
-        inbox = {sender: message for sender, message in heard.items() if message is not None}
-        before = self.state
+        inbox, before = spoken.inbox(self.parameters.graph, self.agent), self.state
         self.state = self._machine.receive(before, self._number, inbox)
         self._number += 1
         if self.state.stage != before.stage:

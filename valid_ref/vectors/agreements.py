@@ -1,11 +1,10 @@
 """Vectors of ValidationStateAgreement: who is alarmed in the end."""
 
-from collections.abc import Mapping
-
+from valid_ref.adversary.scripted import Scripted
 from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import complete, cycle, path
-from valid_ref.machine import CausalView, Edge, Message, run_machine
-from valid_ref.protocols.agreement import ValidationStateAgreement
+from valid_ref.machine import run_machine
+from valid_ref.protocols.agreement import PHASE, ValidationStateAgreement
 from valid_ref.reading import Reading
 from valid_ref.schedule import Precision, Schedule
 from valid_ref.vectors.broadcasts import WITHOUT, Words
@@ -43,22 +42,14 @@ def _agreement(
     without: tuple[str, ...] = (),
 ) -> VectorCase:
     """Byzantine agents say "no alarm" where the words do not say otherwise."""
-    said = words or {}
-
-    def adversary(view: CausalView) -> Mapping[Edge, Message]:
-        return {
-            (sender, receiver): said.get((view.round, sender, receiver), False)
-            for sender in byzantine
-            for receiver in graph.neighbours(sender)
-        }
-
+    said = {(PHASE, *moment): message for moment, message in (words or {}).items()}
     reading = Reading.without(*without)
     result = run_machine(
         graph,
         ValidationStateAgreement(graph, reading),
         {agent: agent in alarmed for agent in range(graph.agents)},
         byzantine=frozenset(byzantine),
-        adversary=adversary,
+        adversary=Scripted(said, {PHASE: False}),
     )
     honest = [agent for agent in range(graph.agents) if agent not in byzantine]
     public = parameters_for(graph, Schedule(Precision(2, 1), (1,), (1,)), 10007, reading=reading)

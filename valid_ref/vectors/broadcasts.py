@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from valid_ref.adversary.scripted import Scripted
 from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import complete, path, star
-from valid_ref.machine import Adversary, CausalView, Edge, Message, run_machine
+from valid_ref.machine import Message, run_machine
 from valid_ref.protocols.valid import KEYS, Valid
 from valid_ref.reading import Reading
 from valid_ref.schedule import Precision, Schedule
@@ -55,20 +56,6 @@ def key(source: int, value: object) -> dict[tuple[int, str], object]:
     return {(source, "key"): value}
 
 
-def adversary_of(graph: AgentGraph, words: Words, *, honest_else: bool) -> Adversary:
-    """Says the words; elsewhere what honest code says, or the empty mapping."""
-
-    def adversary(view: CausalView) -> Mapping[Edge, Message]:
-        said: dict[Edge, Message] = {}
-        for sender in view.byzantine:
-            for receiver in graph.neighbours(sender):
-                usual = view.said[sender] if honest_else else {}
-                said[sender, receiver] = words.get((view.round, sender, receiver), usual)
-        return said
-
-    return adversary
-
-
 def _broadcast(
     name: str,
     source: str,
@@ -90,7 +77,10 @@ def _broadcast(
         machine,
         {agent: {"key": keys[agent]} for agent in keys},
         byzantine=frozenset(byzantine),
-        adversary=adversary_of(graph, words or {}, honest_else=honest_else),
+        adversary=Scripted(
+            {(KEYS, *moment): message for moment, message in (words or {}).items()},
+            {} if honest_else else {KEYS: {}},
+        ),
     )
     honest = [agent for agent in keys if agent not in byzantine]
     scribe = Scribe(public)
