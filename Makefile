@@ -22,8 +22,7 @@ check: $(READY)
 
 deep: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,fuzz]"
-	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -n auto -m "deep or not deep"
-	$(BIN)/python tests/mutation/run.py --write docs/tables/mutants.md
+	$(BIN)/python -m tests.deep --write docs/tables/deep.md
 
 bench: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,bench]"

@@ -233,9 +233,11 @@ def main() -> int:
         print(
             f"{len(rows)}/{len(chosen)} {mutant.clause} {mutant.name}: {result} {test}", flush=True
         )
+    caught = sum(result == "caught" for _mutant, result, _test in rows)
+    print(f"{len(rows)} mutants, {caught} caught", flush=True)
     if options.write is not None and len(chosen) == len(everything):
         options.write.write_text(table(rows), encoding="utf-8")
-    return 0 if all(result == "caught" for _mutant, result, _test in rows) else 1
+    return 0 if caught == len(rows) else 1
 
 
 if __name__ == "__main__":
