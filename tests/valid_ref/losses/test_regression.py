@@ -38,6 +38,7 @@ def test_the_deviation_of_least_squares_is_sharp_within_sqrt_2(
     shifted = products - products.mean(axis=0)
     top = np.linalg.eigh(sum(a @ a for a in centred))[1][:, -1]
     vector = sum((a @ v for a, v in zip(centred, shifted, strict=True)), np.zeros(d))
+    vector /= np.abs(vector).max() or 1.0  # squares of tiny entries would lose their digits
     directions = [top, -top, -vector / (np.sqrt((vector**2).sum()) or 1.0)]
     attained = max(ridge_variance(loss, radius * direction) for direction in directions)
     bound = loss.gradient_deviation(radius) ** 2
