@@ -137,7 +137,7 @@ def test_what_is_no_data_set_is_refused(
     kind: Regression, arguments: tuple[object, ...], words: str
 ) -> None:
     with pytest.raises(LossError, match=words) as caught:
-        kind(*arguments)  # type: ignore[arg-type]
+        kind(*arguments)
     assert caught.value.clause == "MO-10"
 
 
@@ -160,7 +160,7 @@ def test_a_wrong_point_batch_or_radius_is_refused(kind: Regression) -> None:
                 call(np.zeros(shape))
     for batch in (0, -1, 1.5):
         with pytest.raises(LossError, match="mini-batch size K"):
-            loss.sample(np.zeros(3), batch, generator)  # type: ignore[arg-type]
+            loss.sample(np.zeros(3), batch, generator)
     if isinstance(loss, RidgeLeastSquares):
         for radius in (-1.0, float("nan"), float("inf")):
             with pytest.raises(LossError, match="radius"):
