@@ -253,12 +253,12 @@ def main() -> None:
                 checksums=options.checksums,
                 deviation=deviation,
             )
-        result = {
+        written = {
             "seconds": round(time.perf_counter() - begin, 2),
             "deviation": None if deviation is None else attrs.asdict(deviation),
             "peak_anonymous_MB": round(seen["anonymous_bytes"] / 1e6, 1),
         }
-        print(json.dumps(result, indent=1))
+        print(json.dumps(written, indent=1))
         return
     profile = cProfile.Profile()
     if options.profile:

@@ -44,12 +44,12 @@ def measure(quick: bool) -> Section:
         _count(tallies["hash"], *_hashes(rows))
         _count(tallies["squared norms"], *_norms(rows))
         _count(tallies["weighted sums"], *_weighted(rows))
-    rows = tuple((name, total, different) for name, (total, different) in tallies.items())
-    different = sum(row[2] for row in rows)
+    table = tuple((name, total, different) for name, (total, different) in tallies.items())
+    different = sum(row[2] for row in table)
     return Section(
         "Equality with Python integers",
         ("kernel", "results compared", "different"),
-        rows,
+        table,
         (
             Claim(
                 "every result equals that of Python integers",

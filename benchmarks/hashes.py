@@ -29,7 +29,9 @@ def measure(quick: bool) -> Section:
     found = {name: scaled(seconds[name], 1e9 / sizes[name]) for name in actions}
     ours = found[OURS]
     against = {name: ratio(sample, ours) for name, sample in found.items()}
-    rows = [(name, sizes[name], found[name], against[name]) for name in actions]
+    rows: list[tuple[object, ...]] = [
+        (name, sizes[name], found[name], against[name]) for name in actions
+    ]
     rows.append(
         ("two processors against one, wall clock", n * 20, "", _two_processors(vector, repeats))
     )
@@ -83,7 +85,7 @@ def _refuse_differences(vector: np.ndarray) -> None:
     forms = [rivals.by_galois, rivals.by_definition, rivals.by_limbs]
     if importlib.util.find_spec("flint"):
         forms += [rivals.by_flint_polynomial, rivals.by_flint_matrix]
-        forms.append(lambda keys, part: rivals.by_flint_matrix(keys, part, 64))
+        forms.append(lambda keys, vector: rivals.by_flint_matrix(keys, vector, 64))
     if importlib.util.find_spec("torch"):
         forms.append(rivals.by_torch)
     if any(form(keys, part)() != expected for form in forms):

@@ -1,11 +1,17 @@
 """What validation adds to learning: all of Valid against LearnModel alone."""
 
+from functools import partial
+from typing import TYPE_CHECKING
+
 from benchmarks.networks import network
 from benchmarks.report import Section
 from benchmarks.timing import interleaved, ratio
 from valid_ref.execution import execute
 from valid_ref.machine import run_machine
 from valid_ref.protocols.learn import LearnModel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CASES = (("cycle:6", 64, 64), ("cycle:6", 1024, 64), ("complete:4", 20_000, 32))
 
@@ -17,9 +23,9 @@ def measure(quick: bool) -> Section:
         parameters, private = network(graph, d, T)
         model = LearnModel(parameters.graph, parameters.lattice, parameters.start_model)
         sources = {agent: one.gradient for agent, one in private.items()}
-        actions = {
-            "valid": lambda p=parameters, q=private: execute(p, q),
-            "learn": lambda p=parameters, m=model, s=sources: run_machine(p.graph, m, s),
+        actions: dict[str, Callable[[], object]] = {
+            "valid": partial(execute, parameters, private),
+            "learn": partial(run_machine, parameters.graph, model, sources),
         }
         found = interleaved(actions, 3 if quick else 7)
         times = ratio(found["valid"], found["learn"])

@@ -48,7 +48,8 @@ def by_limbs(keys: Sequence[int], vector: np.ndarray) -> Prepared:
     """Limbs in float64 matrix products (numpy), this project's form without compilation."""
 
     def run() -> list[int]:
-        return modular.by_limbs(PRIME, vector[np.newaxis], keys)[0].tolist()
+        found: list[int] = modular.by_limbs(PRIME, vector[np.newaxis], keys)[0].tolist()
+        return found
 
     return run
 

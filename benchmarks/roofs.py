@@ -5,15 +5,17 @@ three limbs of the one and two of the other. This loop does nothing but such mul
 registers, 18 for every index: three element-keys.
 """
 
+from typing import Any
+
 import numba
 import numpy as np
+import numpy.typing as npt
 
 LIMB, PART = np.uint64(2**21 - 1), np.uint64(2**31 - 1)
 ELEMENT_KEYS_PER_STEP = 3
 
 
-@numba.njit
-def multiplier_roof(steps, factors):
+def _multiply_adds(steps: int, factors: npt.NDArray[np.uint64]) -> np.uint64:
     """18 sums of products of a changing limb and a fixed part, joined so that none is dropped."""
     f0, f1, f2 = factors[0] & PART, factors[1] & PART, factors[2] & PART
     f3, f4, f5 = factors[3] & PART, factors[4] & PART, factors[5] & PART
@@ -44,6 +46,9 @@ def multiplier_roof(steps, factors):
         c5 += r * f5
     one = a0 ^ a1 ^ a2 ^ a3 ^ a4 ^ a5 ^ b0 ^ b1 ^ b2
     return one ^ b3 ^ b4 ^ b5 ^ c0 ^ c1 ^ c2 ^ c3 ^ c4 ^ c5
+
+
+multiplier_roof: Any = numba.njit(_multiply_adds)
 
 
 def fused_instructions() -> int:

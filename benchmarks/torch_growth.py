@@ -31,7 +31,7 @@ BATCH = 32
 def program(agents: int = 20, width: int = 32, rounds: int = 400, estimate: str = "sum") -> Program:
     """A run on a random 4-regular graph."""
     graph = parse_family(f"regular:{agents},4,seed=1")
-    options = {"images": BATCH, "batch": BATCH, "estimate": estimate}
+    options: dict[str, Any] = {"images": BATCH, "batch": BATCH, "estimate": estimate}
     return make_program(rounds, graph, (width,), **options)
 
 
@@ -56,8 +56,8 @@ def round_seconds(series: list[tuple[int, Program]], turns: int, clock: Callable
 
 def state_bytes(one: Program) -> int:
     """What a state holds on the device."""
-    case = Case(one)
-    return case.state.models.nbytes + case.state.estimates.sums.nbytes
+    state = Case(one).state
+    return state.models.nbytes + (0 if state.estimates is None else state.estimates.sums.nbytes)
 
 
 def whole_run(rounds: int, clock: Callable[[], float]) -> tuple[float, float, int]:

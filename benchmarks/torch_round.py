@@ -23,6 +23,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, cast
 
 import attrs
 import numpy as np
@@ -34,7 +35,7 @@ from torch_backend.data.batches import device_data
 from torch_backend.data.dataset import Dataset
 from torch_backend.data.partition import Iid
 from torch_backend.engine import Program, State
-from torch_backend.models.mlp import Mlp
+from torch_backend.models.mlp import Mlp, MlpModel
 from torch_backend.rules.bridge import BridgeMedian
 from torch_backend.rules.gossip import Plain
 from torch_backend.rules.ubar import Ubar
@@ -62,7 +63,7 @@ def make_program(
     hidden: tuple[int, ...] = (128, 64),
     images: int = 3000,
     batch: int = 300,
-    **others: object,
+    **others: Any,
 ) -> Program:
     """A run on made-up images of the size of MNIST."""
     graph = paper_graph() if graph is None else graph
@@ -101,7 +102,7 @@ def make_program(
 
 def bare(program: Program) -> Callable[[], None]:
     """The products of one round: forwards, and backwards to weights and activations."""
-    sizes = program.model.sizes
+    sizes = cast("MlpModel", program.model).sizes
     values = [torch.randn(program.graph.agents, program.batch, size) for size in sizes]
     pairs = itertools.pairwise(sizes)
     weights = [torch.randn(program.graph.agents, outer, inner) for inner, outer in pairs]
@@ -119,7 +120,7 @@ def bare(program: Program) -> Callable[[], None]:
 
 def loop(program: Program) -> Callable[[], None]:
     """Every agent by itself, as one would write it: mixing in float32, then autograd."""
-    sizes, graph = program.model.sizes, program.graph
+    sizes, graph = cast("MlpModel", program.model).sizes, program.graph
     pairs = list(itertools.pairwise(sizes))
     networks = [[torch.randn(o, i) / i for i, o in pairs] for _ in range(graph.agents)]
     biases = [[torch.zeros(o) for _i, o in pairs] for _ in range(graph.agents)]
@@ -167,6 +168,13 @@ class Case:
         if self.writer is not None:
             self.writer.append(said)
 
+    def flushed(self) -> State:
+        """The state with its estimates added up."""
+        estimates = self.state.estimates
+        if estimates is None:
+            return self.state
+        return attrs.evolve(self.state, estimates=estimates.flushed())
+
 
 def validation_seconds(clock: Callable[[], float], rounds: int) -> float:
     """Validation of a run of so many rounds."""
@@ -177,7 +185,7 @@ def validation_seconds(clock: Callable[[], float], rounds: int) -> float:
         for _ in range(rounds):
             case()
         writer.close()
-        state = attrs.evolve(case.state, estimates=case.state.estimates.flushed())
+        state = case.flushed()
         begin = clock()
         validate(program, state, open_transcripts(Path(name), program), fresh_keys(program))
         return clock() - begin
@@ -199,17 +207,18 @@ def main() -> None:
     program = make_program(options.rounds, estimate="none")
     with tempfile.TemporaryDirectory() as folder:
         writer = TranscriptWriter(Path(folder), program)
+        kept = Case(attrs.evolve(program, estimate="agents"), writer)
         cases: dict[str, Callable[[], None]] = {
             "bare": bare(program),
             "loop": loop(program),
             "round": Case(program),
-            "kept": Case(attrs.evolve(program, estimate="agents"), writer),
+            "kept": kept,
             "ubar": Case(attrs.evolve(program, rule=Ubar())),
             "bridge-m": Case(attrs.evolve(program, rule=BridgeMedian())),
         }
         for _ in range(options.warm):  # until estimates were added up and memory is used again
-            cases["kept"]()
-        cases["kept"].state.estimates.flushed()  # compiled loops are loaded before the clock runs
+            kept()
+        kept.flushed()  # compiled loops are loaded before the clock runs
         times: dict[str, list[float]] = {name: [] for name in cases}
         for turn in range(options.turns + 1):
             for name, run in cases.items():

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from fractions import Fraction
+from typing import Any
 
 import attrs
 import numpy as np
@@ -12,7 +13,7 @@ from valid_ref.execution import Execution, execute
 from valid_ref.graph import AgentGraph
 from valid_ref.hashing import PrimeField
 from valid_ref.lattice import MERSENNE_61, default_limits
-from valid_ref.machine import Adversary, CausalView, Edge, Message, honest
+from valid_ref.machine import Adversary, CausalView, Edge, Message, Round, honest
 from valid_ref.protocols.broadcast import Tag
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.local_validate import Reports, transcript_report
@@ -24,7 +25,7 @@ from valid_ref.schedule import Precision, Schedule
 LOOSE = 10**60
 """A threshold or a squared bound that nothing reaches."""
 
-Change = Callable[[Message], Message]
+Change = Callable[[Any], Message]
 
 
 class Pretender(tuple):
@@ -148,6 +149,13 @@ def quietly(*adversaries: Adversary) -> Adversary:
     return both(*adversaries, edited("ValidationStateAgreement", lambda _message: False))
 
 
+def learned(spoken: Round, sender: int, receiver: int | None = None) -> LearningMessage:
+    """What an agent said in a round of learning: to all, or to one of its neighbours."""
+    message = spoken.said[sender] if receiver is None else spoken.on_edge(sender, receiver)
+    assert isinstance(message, LearningMessage)
+    return message
+
+
 def silence(_message: Message) -> Message:
     return None
 
@@ -155,7 +163,7 @@ def silence(_message: Message) -> Message:
 def shifted(*, model: int = 0, gamma: int = 0, entry: int = 0) -> Change:
     """A learning message with these many units added to one entry."""
 
-    def change(message: Message) -> Message:
+    def change(message: LearningMessage) -> Message:
         unit = np.eye(len(message.model), dtype=np.int64)[entry]
         return LearningMessage(message.model + model * unit, message.scaled_gradient + gamma * unit)
 

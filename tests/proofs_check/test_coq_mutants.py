@@ -2,7 +2,8 @@
 
 import json
 
-from proofs_check.coq.mutants import EXPLAINED, HERE, MUTANTS, table
+from proofs_check.coq.gate import HERE
+from proofs_check.coq.mutants import EXPLAINED, MUTANTS, table
 
 RESULTS = json.loads((HERE / "mutants.json").read_text(encoding="utf-8"))
 

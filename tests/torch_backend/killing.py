@@ -99,8 +99,8 @@ def killed_at(moment: int, directory: Path) -> int:
         return outer
 
     def prepare() -> None:
-        os.fsync = counting(os.fsync)  # type: ignore[assignment]
-        Path.replace = counting(Path.replace)  # type: ignore[assignment]
+        os.fsync = counting(os.fsync)
+        Path.replace = counting(Path.replace)
 
     return ended(child(directory, prepare))
 

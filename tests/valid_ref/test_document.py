@@ -18,6 +18,7 @@ from valid_ref.document import (
     structure_by_definition,
     unstructure,
 )
+from valid_ref.losses import Noise
 from valid_ref.scenario import (
     Scenario,
     load_scenario,
@@ -177,7 +178,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path) -> None:
 def test_shorthand_on_the_command_line() -> None:
     assert parse_part(
         parts.LossPart, "random-quadratic:dimension=3,noise=signs,spread=0.5", "x"
-    ) == (parts.RandomQuadratics(3, noise=parts.Noise.SIGNS, spread=0.5))
+    ) == (parts.RandomQuadratics(3, noise=Noise.SIGNS, spread=0.5))
     assert parse_integers("3, -1,") == (3, -1)
     with pytest.raises(DocumentError, match=r"x\.dimensio: unknown field; did you mean"):
         parse_part(parts.LossPart, "random-quadratic:dimensio=3", "x")

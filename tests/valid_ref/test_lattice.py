@@ -130,7 +130,7 @@ def test_float_to_lattice_and_back(values: list[float], f: int) -> None:
 )
 def test_numbers_without_a_place_on_the_lattice_are_refused(values: object, words: str) -> None:
     with pytest.raises(LatticeError) as caught:
-        to_lattice(values, Precision())  # type: ignore[arg-type]
+        to_lattice(values, Precision())
     assert words in str(caught.value)
     assert caught.value.clause == "AR-3"
 

@@ -1,6 +1,7 @@
 """The network fold: synchronous, recorded, rushing, and closed to words on foreign edges."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import attrs
 import numpy as np
@@ -190,4 +191,5 @@ def test_what_was_said_cannot_be_changed_afterwards() -> None:
     result = run_machine(
         graph, Echo(graph), {0: 1, 1: 2, 2: 3}, byzantine=frozenset({2}), adversary=adversary
     )
-    assert dict(result.rounds[0].on_edge(2, 1)) == {"said": 1}
+    heard: Any = result.rounds[0].on_edge(2, 1)
+    assert dict(heard) == {"said": 1}

@@ -31,7 +31,7 @@ def test_all_on_is_the_default_and_all_off_is_as_printed() -> None:
     assert len(set(SWITCHES)) == len(SWITCHES) > 0
     assert all(isinstance(getattr(Reading(), name), bool) for name in SWITCHES)
     with pytest.raises(attrs.exceptions.FrozenInstanceError):
-        Reading().P07 = False  # type: ignore[misc]
+        Reading().P07 = False
 
 
 @pytest.mark.checks("VA-7")

@@ -63,7 +63,7 @@ def test_a_run_under_attack_is_that_of_the_reference(name: str, graph: str) -> N
     run = program(parse_family(graph), attack=here, byzantine=byzantine, rounds=3)
     _, said = learn(run)
     # Attacks on the learning phase use nothing of the problem.
-    setting = Setting(run.parameters, None, frozenset(byzantine), 0.0, 0)  # type: ignore[arg-type]
+    setting = Setting(run.parameters, None, frozenset(byzantine), 0.0, 0)
     keys = keys_of(run)
     private = {v: Private(source_of(run, v), keys[v]) for v in range(run.graph.agents)}
     execution = execute(

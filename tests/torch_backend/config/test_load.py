@@ -53,7 +53,7 @@ def test_the_presets_are_the_experiments_of_the_paper() -> None:
     assert [getattr(a, "sigma", 0) for a in attacked.attacks] == [0, 1e-3, 1e-2, 0.1, 1]
     table = load("detection")
     assert [getattr(a, "sigma", 0) for a in table.attacks] == [0, 3e-4, 1e-3, 3e-3, 1e-2, 0.1]
-    assert table.detection.gammas == (0, 0.5, 0.9, 0.99, 0.999)
+    assert table.detection.gammas == (0.0, 0.5, 0.9, 0.99, 0.999)
     assert {getattr(a, "variant", "consistent") for a in table.attacks} == {"consistent"}
 
 

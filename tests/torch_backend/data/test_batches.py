@@ -146,4 +146,4 @@ def test_pixels_that_are_all_equal_cannot_be_standardised() -> None:
     with pytest.raises(DataError, match="cannot be standardised"):
         device_data(flat, split_of(2, 1), "standardised", CPU)
     with pytest.raises(DataError, match="neither"):
-        device_data(flat, split_of(2, 1), "other", CPU)  # type: ignore[arg-type]
+        device_data(flat, split_of(2, 1), "other", CPU)

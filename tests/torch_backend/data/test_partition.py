@@ -178,7 +178,7 @@ def test_shards_by_label_show_an_agent_few_labels() -> None:
     [
         lambda: Rotated(groups=0),
         lambda: Rotated(upright=-1),
-        lambda: Rotated(direction="up"),  # type: ignore[arg-type]
+        lambda: Rotated(direction="up"),
         lambda: Rotated(test_probability=1.5),
         lambda: Dirichlet(0),
         lambda: Dirichlet(float("nan")),
@@ -189,7 +189,7 @@ def test_shards_by_label_show_an_agent_few_labels() -> None:
 )
 def test_options_that_make_no_sense_are_refused(make: object) -> None:
     with pytest.raises(ConfigError):
-        make()  # type: ignore[operator]
+        make()
 
 
 def test_a_split_that_is_no_partition_is_refused() -> None:

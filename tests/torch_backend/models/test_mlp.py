@@ -165,4 +165,4 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
         model.predictions(points[0], images[0])
     for hidden in ((0,), (True,), (2.0,)):
         with pytest.raises(ConfigError):
-            Mlp(hidden)  # type: ignore[arg-type]
+            Mlp(hidden)

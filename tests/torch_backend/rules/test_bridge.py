@@ -154,10 +154,10 @@ def test_too_few_models_are_refused_by_name(rule: BridgeTrimmed, graph: str, fit
 
 def test_options_outside_their_range_are_refused() -> None:
     for make in (
-        lambda: BridgeMedian(median="middle"),  # type: ignore[arg-type]
-        lambda: BridgeMedian(own="yes"),  # type: ignore[arg-type]
+        lambda: BridgeMedian(median="middle"),
+        lambda: BridgeMedian(own="yes"),
         lambda: BridgeTrimmed(b=-1),
-        lambda: BridgeKrum(b=1.0),  # type: ignore[arg-type]
+        lambda: BridgeKrum(b=1.0),
     ):
         with pytest.raises(ConfigError):
             make()

@@ -78,6 +78,6 @@ def test_a_radius_bounds_what_one_neighbour_can_do() -> None:
 def test_the_radius_is_positive() -> None:
     for tau in (0, -1.0, float("inf"), "1"):
         with pytest.raises(ConfigError):
-            ClippedGossip(tau=tau)  # type: ignore[arg-type]
+            ClippedGossip(tau=tau)
     assert not ClippedGossip().needs_losses
     ClippedGossip().check(parse_family("path:2"))

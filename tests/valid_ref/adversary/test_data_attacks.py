@@ -4,12 +4,13 @@ import attrs
 import numpy as np
 import pytest
 
+from tests.support import learned
 from valid_ref.adversary.attack import AttackError, Setting
 from valid_ref.adversary.data import Benign, DeltaPlusEpsilon, LabelFlip, flipped
 from valid_ref.front import Run, run
 from valid_ref.guarantees.admissible import phi
 from valid_ref.guarantees.outcome import Truth, final_models
-from valid_ref.losses import LogisticRegression, Quadratic, RidgeLeastSquares
+from valid_ref.losses import LogisticRegression, Loss, Quadratic, RidgeLeastSquares
 from valid_ref.scenario import Scenario, parts
 
 BASE = Scenario(
@@ -93,13 +94,18 @@ def test_climbing_agents_run_away_when_they_are_many() -> None:
     assert reasons(finished) & (norms | {"TOO_HETEROGENEOUS", "NOT_OPTIMAL"})
 
 
+def targets(loss: Loss) -> list[float]:
+    assert isinstance(loss, RidgeLeastSquares | LogisticRegression)
+    return loss.targets.tolist()
+
+
 @pytest.mark.checks("AD-9")
 def test_what_a_flip_does_to_each_loss() -> None:
     features, point = np.array([[1.0, 0.0], [0.6, 0.8]]), np.array([0.3, -0.2])
     ridge = RidgeLeastSquares(features, np.array([2.0, 5.0]), 0.5)
-    assert flipped(ridge, 9.0).targets.tolist() == [7.0, 4.0]
+    assert targets(flipped(ridge, 9.0)) == [7.0, 4.0]
     logistic = LogisticRegression(features, np.array([1.0, -1.0]), 0.5)
-    assert flipped(logistic, 0.0).targets.tolist() == [-1.0, 1.0]
+    assert targets(flipped(logistic, 0.0)) == [-1.0, 1.0]
     quadratic = Quadratic(np.eye(2), np.array([1.0, 2.0]))
     assert flipped(quadratic, 0.0).gradient(point).tolist() == [1.3, 1.8]
     with pytest.raises(AttackError, match="total = 0"):
@@ -114,7 +120,7 @@ def test_flipped_regression_runs_and_ends_as_it_should(loss) -> None:
     finished = run(attrs.evolve(BASE, loss=loss, rounds=20, attack=LabelFlip(), batch=2))
     assert reasons(finished) == set()
     honest = run(attrs.evolve(BASE, loss=loss, rounds=20, byzantine=(), batch=2))
-    assert honest.execution.rounds[0].said[4].model.tolist() != (
-        finished.execution.rounds[0].said[4].model.tolist()
+    assert learned(honest.execution.rounds[0], 4).model.tolist() != (
+        learned(finished.execution.rounds[0], 4).model.tolist()
     )
     assert not finished.execution.rounds[0].deviations

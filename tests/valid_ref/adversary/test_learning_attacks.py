@@ -7,6 +7,7 @@ import attrs
 import numpy as np
 import pytest
 
+from tests.support import learned
 from valid_ref.adversary.attack import AttackError, Gradient
 from valid_ref.adversary.edits import Edits
 from valid_ref.adversary.gradients import ConsistentGradientLie, DriftPush, InconsistentGradient
@@ -63,7 +64,7 @@ def sent(finished: Run, t: int, sender: int, receiver: int) -> np.ndarray:
     """A model of round t as real numbers."""
     spoken = finished.execution.rounds[t - 1]
     bits = finished.prepared.parameters.lattice.precision.fraction_bits
-    return spoken.on_edge(sender, receiver).model / 2.0**bits
+    return learned(spoken, sender, receiver).model / 2.0**bits
 
 
 LOCAL = [
@@ -187,7 +188,7 @@ def test_a_push_at_the_bound_is_within_the_bounds_and_uses_them() -> None:
     assert all(reasons(finished, v) == set() for v in (0, 1, 2))
     used = []
     for t, spoken in enumerate(finished.execution.rounds[:40], start=1):
-        gamma = spoken.on_edge(3, 0).scaled_gradient
+        gamma = learned(spoken, 3, 0).scaled_gradient
         squared = squared_norm(gamma // parameters.lattice.schedule.A(t))
         used.append(squared / parameters.bounds.gradient_squared[t - 1])
         assert used[-1] <= 1
@@ -264,8 +265,8 @@ def test_isolation_leaves_its_victim_exactly_where_it_is(byzantine) -> None:
     finished = run(scenario("complete:5", attack, byzantine=byzantine, precision=Precision(9, 7)))
     lattice = finished.prepared.parameters.lattice
     for t, spoken in enumerate(finished.execution.rounds[:5], start=1):
-        heard = [spoken.on_edge(u, 0).model for u in range(1, 5)]
-        own = spoken.said[0].model
+        heard = [learned(spoken, u, 0).model for u in range(1, 5)]
+        own = learned(spoken, 0).model
         assert np.array_equal(mix(lattice, t + 1, own, heard), own << 7)
 
 
@@ -273,7 +274,7 @@ def test_isolation_leaves_its_victim_exactly_where_it_is(byzantine) -> None:
 def test_in_a_complete_graph_a_mimic_is_its_victim() -> None:
     finished = run(scenario("complete:4", Mimic(1)))
     for spoken in finished.execution.rounds[:6]:
-        mimicked, victim = spoken.on_edge(3, 0), spoken.said[1]
+        mimicked, victim = learned(spoken, 3, 0), learned(spoken, 1)
         assert np.array_equal(mimicked.model, victim.model)
         assert np.array_equal(mimicked.scaled_gradient, victim.scaled_gradient)
 

@@ -114,9 +114,9 @@ def test_a_false_estimate(norm: bool) -> None:
 @pytest.mark.checks("AD-9", "VB-8", "MO-8")
 @pytest.mark.parametrize("phase", [KEYS, HASHES, ESTIMATES])
 def test_a_source_that_keeps_its_values_to_itself(phase: str) -> None:
-    for found in reasons(played("cycle:5", SilentSource(phase))).values():
-        assert "NO_VALUE" in found
-        assert "MISSING_MESSAGE" not in found
+    for names in reasons(played("cycle:5", SilentSource(phase))).values():
+        assert "NO_VALUE" in names
+        assert "MISSING_MESSAGE" not in names
     found = reasons(played("cycle:5", SilentSource(phase, wholly=True)))
     assert [v for v, names in found.items() if "MISSING_MESSAGE" in names] == [0, 3]
     assert all("NO_VALUE" in names for names in found.values())

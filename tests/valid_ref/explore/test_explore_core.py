@@ -1,6 +1,8 @@
 """The compiled core, the plain twin, the real machines and the guarantees say the same."""
 
+from collections.abc import Mapping
 from itertools import product
+from typing import Any
 
 import attrs
 import pytest
@@ -103,14 +105,16 @@ def test_one_step_is_that_of_the_real_machine_for_every_state_and_inbox(
 ) -> None:
     settings = Settings(max_agents=5, broadcast=variant)
     names = (None, *settings.values)
+    loops: Any = hear
     for machine, number, state, inbox in broadcast_contexts(settings):
         held = names.index(state.held.get((1, SLOT)))
         compares = variant.compare and number == machine.rounds
         reached = held
         for message in inbox.values():
+            assert isinstance(message, Mapping)
             word = names.index(message.get((1, SLOT)))
             if held or not compares:
-                reached = hear.py_func(reached, word, 2)
+                reached = loops.py_func(reached, word, 2)
         after = machine.receive(state, number, inbox)
         raised = {alarm.alarm for alarm in after.alarms[len(state.alarms) :]}
         assert names.index(after.held.get((1, SLOT))) == (reached - 2 if reached > 2 else reached)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support import learned
 from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import complete, path
 from valid_ref.guarantees import (
@@ -107,10 +108,10 @@ def check_messages(machine: LearnModel, bounds: Bounds, result: PhaseResult, who
     for t, spoken in enumerate(result.rounds, start=1):
         largest = parameters.schedule.A(t) * root(bounds.gradient_squared[t - 1])
         for v in who:
-            message = spoken.said[v]
-            if message is None:  # left the range: the parameters had said that it might
+            if spoken.said[v] is None:  # left the range: the parameters had said that it might
                 assert conflicts
                 continue
+            message = learned(spoken, v)
             gradient = read_gradient(parameters, t, message.scaled_gradient)
             assert squared_norm(message.model) <= bounds.model_squared[t - 1]
             assert squared_norm(gradient) <= bounds.gradient_squared[t - 1]
@@ -190,7 +191,7 @@ def test_bounds_are_attained_by_data_that_always_pushes_outwards(alpha: float) -
 
     for flip in (False, True):
         result = run_machine(graph, machine, {v: pushing(flip) for v in range(3)})
-        last = result.rounds[-1].said[0]
+        last = learned(result.rounds[-1], 0)
         gradient = read_gradient(machine.parameters, T, last.scaled_gradient)
         model_ratio = squared_norm(last.model) / bounds.model_squared[-1]
         gradient_ratio = squared_norm(gradient) / bounds.gradient_squared[-1]
@@ -208,7 +209,7 @@ def test_the_root_form_of_the_bound_is_attained() -> None:
     machine = LearnModel(path(2), default_limits(2, schedule, 1), start)
     private = {v: lambda _t, point: loss.gradient(point) for v in range(2)}
     [spoken] = run_machine(path(2), machine, private).rounds
-    ratio = squared_norm(spoken.said[0].model) / bounds.model_squared[0]
+    ratio = squared_norm(learned(spoken, 0).model) / bounds.model_squared[0]
     assert 0.999999 < ratio <= 1
     linear = 0.75 * 3.0 + 0.25 * math.sqrt(2 * 4 * loss.loss_at_zero)
     assert bounds.model_squared[0] < (linear * 2**28) ** 2 / 1.2
@@ -238,7 +239,7 @@ def test_what_the_printed_bounds_depend_on_does_not_bound_the_models() -> None:
         machine = LearnModel(graph, default_limits(1, schedule, 1), np.zeros(1, dtype=np.int64))
         result = run_machine(graph, machine, {v: problem.gradient_source(v) for v in range(2)})
         [spoken] = result.rounds
-        lengths.append(int(spoken.said[0].model[0]) / 2**28)
+        lengths.append(int(learned(spoken, 0).model[0]) / 2**28)
         check_messages(machine, derive_bounds(problem, schedule, 1), result, [0, 1])
     assert lengths == pytest.approx([0.5, 5.0, 50.0])
 

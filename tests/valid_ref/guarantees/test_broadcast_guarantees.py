@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import combinations, permutations, product
+from typing import Any
 
 import attrs
 import pytest
@@ -63,17 +64,18 @@ class Attack:
     graph: AgentGraph
     byzantine: frozenset[int]
     sources: tuple[int, ...]
-    moves: Mapping[tuple[int, tuple[int, int]], tuple[object, ...]]
+    moves: Mapping[tuple[int, tuple[int, int]], tuple[Any, ...]]
 
-    def _now(self, view: CausalView) -> dict[tuple[int, int], tuple[object, ...]]:
+    def _now(self, view: CausalView) -> dict[tuple[int, int], tuple[Any, ...]]:
         return {edge: moves for (number, edge), moves in self.moves.items() if number == view.round}
 
-    def speak(self, view: CausalView) -> dict[tuple[int, int], object]:
+    def speak(self, view: CausalView) -> Mapping[tuple[int, int], object]:
         words: dict[tuple[int, int], dict] = {edge: {} for edge in self._now(view)}
+        said: Mapping[int, Any] = view.said
         for edge, moves in self._now(view).items():
             for tag, move in zip(product(self.sources, ["x"]), moves, strict=True):
                 sayer = {"honest code": edge[0], "echo": edge[1]}.get(move)
-                words[edge][tag] = move if sayer is None else view.said[sayer].get(tag)
+                words[edge][tag] = move if sayer is None else said[sayer].get(tag)
         return words
 
     def tell(self, view: CausalView) -> dict[tuple[int, int], object]:
@@ -146,7 +148,8 @@ def endings(machine: ValidatedBroadcast, byzantine: frozenset[int]) -> Iterator[
         following = set()
         for world in reached:
             now = dict(zip(loyal, world, strict=True))
-            said = {v: dict(machine.send(unpacked(v, *now[v]), number)).get(tag) for v in loyal}
+            words: dict[int, Any] = {v: machine.send(unpacked(v, *now[v]), number) for v in loyal}
+            said = {v: dict(word).get(tag) for v, word in words.items()}
             heard = {v: tuple((u, said[u]) for u in graph.neighbours(v) if u in said) for v in now}
             following |= set(product(*(options(v, number, now[v], heard[v]) for v in loyal)))
         reached = following

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from itertools import product
+from typing import Any
 
 import attrs
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from tests.support import (
+    Change,
     all_alarms,
     both,
     bumped,
@@ -208,7 +210,8 @@ def test_a_reporter_that_knows_all_keys_gains_nothing(liar: str) -> None:
     def report(view: CausalView) -> dict[Edge, Message]:
         if view.phase != HASHES:
             return {}
-        keys = view.byzantine_states[0].memory.keys
+        state: Any = view.byzantine_states[0]
+        keys = state.memory.keys
         residuals = [hash_vector(parameters.field, key, np.array((0, 1, 0))) for key in keys]
 
         def balanced(value: tuple[int, ...]) -> tuple[int, ...]:
@@ -216,7 +219,7 @@ def test_a_reporter_that_knows_all_keys_gains_nothing(liar: str) -> None:
                 value = bumped(value, 4 * owner + 2, residual, 11)
             return value
 
-        said = {
+        said: dict[str, Change] = {
             "balances": revalued((0, 1), balanced),
             "copies": lambda said: {tag: said.get((0, 2), v) for tag, v in said.items()},
             "silent": silence,

@@ -3,6 +3,7 @@
 import itertools
 import math
 from fractions import Fraction
+from typing import cast
 
 import attrs
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support import learned
 from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import complete, cycle, path, star
 from valid_ref.guarantees import (
@@ -53,13 +55,14 @@ def exact_moments(
 ) -> list[tuple[float, float]]:
     """r_t and p_t of quadratics with independent noise, from the mean and covariance of X."""
     n, d = graph.agents, problem.dimension
-    blocks = [loss.hessian for loss in problem.losses]
+    losses = [cast("Quadratic", loss) for loss in problem.losses]
+    blocks = [loss.hessian for loss in losses]
     H, noise = np.zeros((n * d, n * d)), np.zeros((n * d, n * d))
-    for v, loss in enumerate(problem.losses):
+    for v, loss in enumerate(losses):
         here = slice(v * d, v * d + d)
         H[here, here] = blocks[v]
         noise[here, here] = loss.spread**2 * blocks[v] @ blocks[v] / problem.batch
-    centres = np.concatenate([loss.centre for loss in problem.losses])
+    centres = np.concatenate([loss.centre for loss in losses])
     average = np.kron(np.ones((n, n)) / n, np.eye(d))
     rest = np.eye(n * d) - average
     optimum = np.tile(problem.minimiser(), n)
@@ -128,7 +131,8 @@ def test_certificate_is_exact_where_nothing_is_given_away(spread: float) -> None
 
 
 def models(result: PhaseResult, t: int) -> np.ndarray:
-    return np.array([message.model for message in result.rounds[t - 1].said.values()], dtype=float)
+    spoken = result.rounds[t - 1]
+    return np.array([learned(spoken, v).model for v in spoken.said], dtype=float)
 
 
 @pytest.mark.checks("GU-9")
@@ -192,7 +196,7 @@ def statistics(
     result = run_machine(graph, machine, {v: problem.gradient_source(v) for v in range(n)})
     assert all(state.alarms == () for state in result.states.values())
     gradients = [
-        [read_gradient(parameters, t, said.scaled_gradient) for said in spoken.said.values()]
+        [read_gradient(parameters, t, learned(spoken, v).scaled_gradient) for v in spoken.said]
         for t, spoken in enumerate(result.rounds, start=1)
     ]
     found = []

@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Iterator
+from typing import Literal
 
 import attrs
 import numpy as np
@@ -44,9 +45,10 @@ def regressions(draw: st.DrawFn, rows: int = 4) -> RidgeLeastSquares | LogisticR
 
 
 losses = st.one_of(quadratics(), regressions())
+Single = Quadratic | RidgeLeastSquares | LogisticRegression
 
 
-def single(loss: Loss) -> list[Loss]:
+def single(loss: Single) -> list[Single]:
     """f(., D) for every datum D, all equally likely: a loss of one datum each."""
     if isinstance(loss, Quadratic):
         signs = itertools.product((-1, 1), repeat=loss.dimension) if loss.spread else [0]
@@ -57,7 +59,7 @@ def single(loss: Loss) -> list[Loss]:
     ]
 
 
-def formula(datum: Loss, x: list[float]) -> float:
+def formula(datum: Single, x: list[float]) -> float:
     """f(x, D) of one datum as the documentation writes it, in Python's own arithmetic."""
     if isinstance(datum, Quadratic):
         z = [a - b for a, b in zip(x, datum.centre.tolist(), strict=True)]
@@ -201,10 +203,10 @@ class Scripted:
 def all_samples(loss: Loss, x: Array, batch: int) -> Iterator[Array]:
     """What every possible mini-batch gives, one after the other."""
     probe = Scripted()
-    loss.sample(x, batch, probe)  # type: ignore[arg-type]
+    loss.sample(x, batch, probe)
     low, high, count = probe.asked
     for outcome in itertools.product(range(low, high), repeat=count):
-        yield loss.sample(x, batch, Scripted(outcome))  # type: ignore[arg-type]
+        yield loss.sample(x, batch, Scripted(outcome))
 
 
 @pytest.mark.checks("MO-9", "MO-10")
@@ -247,8 +249,9 @@ def test_equal_numbers_give_equal_bits_in_any_layout() -> None:
     generator = np.random.default_rng(0)
     matrix, x = generator.standard_normal((40, 40)), generator.standard_normal(40)
     hessian = matrix @ matrix.T + np.eye(40)
+    orders: tuple[Literal["C", "F"], ...] = ("C", "F")
     for make in (Quadratic, lambda a, b: RidgeLeastSquares(a, b, 1.0)):
-        rows, columns = (make(np.array(hessian, order=order), x) for order in "CF")
+        rows, columns = (make(np.array(hessian, order=order), x) for order in orders)
         strided = make(np.repeat(hessian, 2, axis=1)[:, ::2], np.repeat(x, 2)[::2])
         for other in (columns, strided):
             assert other.gradient(2 * x).tobytes() == rows.gradient(2 * x).tobytes()

@@ -240,7 +240,7 @@ LOSS = Quadratic(np.eye(2), np.zeros(2))
 )
 def test_what_is_no_problem_is_refused(arguments: tuple[object, ...], words: str) -> None:
     with pytest.raises(LossError, match=words) as caught:
-        Problem(*arguments)  # type: ignore[arg-type]
+        Problem(*arguments)
     assert caught.value.clause == "MO-9"
 
 
@@ -275,4 +275,4 @@ def test_impossible_random_quadratics_are_refused(
     arguments: tuple[int, int, int], options: dict[str, float], words: str
 ) -> None:
     with pytest.raises(LossError, match=words):
-        random_quadratics(*arguments, **options)  # type: ignore[arg-type]
+        random_quadratics(*arguments, **options)

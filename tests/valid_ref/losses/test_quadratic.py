@@ -95,7 +95,7 @@ def test_gaussian_noise_enters_linearly(
     loss = Quadratic(hessian, centre, Noise.GAUSSIAN, spread)
 
     def sample(draws: np.ndarray) -> np.ndarray:
-        return loss.sample(x, batch, Normals(draws))  # type: ignore[arg-type]
+        return loss.sample(x, batch, Normals(draws))
 
     assert sample(np.zeros(batch * d)).tolist() == loss.gradient(x).tolist()
     columns = [sample(unit) - loss.gradient(x) for unit in np.eye(batch * d)]
@@ -167,7 +167,7 @@ EYE, ZERO = np.eye(2), np.zeros(2)
 )
 def test_what_is_no_quadratic_is_refused(arguments: tuple[object, ...], words: str) -> None:
     with pytest.raises(LossError, match=words) as caught:
-        Quadratic(*arguments)  # type: ignore[arg-type]
+        Quadratic(*arguments)
     assert caught.value.clause == "MO-10"
 
 
@@ -182,4 +182,4 @@ def test_a_wrong_point_or_batch_is_refused(noise: Noise) -> None:
                 call(np.zeros(shape))
     for batch in (0, -1, 1.5):
         with pytest.raises(LossError, match="mini-batch size K"):
-            loss.sample(ZERO, batch, generator)  # type: ignore[arg-type]
+            loss.sample(ZERO, batch, generator)

@@ -30,6 +30,7 @@ from valid_ref.oracle.check import check_finding, recorded_problem
 from valid_ref.oracle.divergence import alarm_difference
 from valid_ref.oracle.header import Losses
 from valid_ref.oracle.replay import Confirmed, replayed
+from valid_ref.protocols.broadcast import ValidatedBroadcast
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.measures import Fast
 from valid_ref.protocols.remembered import Replayed
@@ -114,7 +115,7 @@ def test_a_model_that_does_not_follow(tmp_path) -> None:
     found = first(wrong, tmp_path, 1)
     assert (found.phase, found.round, found.difference.index) == ("LearnModel", 2, 1)
     assert found.difference.clause == "AR-6"
-    right = execution.rounds[1].said[1].model[1]
+    right = support.learned(execution.rounds[1], 1).model[1]
     assert found.difference.expected == str(right)
     assert found.difference.found == str(right + 1)
     assert found.agreed == "the message of LearnModel round 1"
@@ -126,7 +127,7 @@ def test_a_gradient_that_no_integer_gives(tmp_path) -> None:
     """A_t > 2^k: only some Gamma are the rounding of a multiple of A_t."""
     parameters = support.network(PATH, d=1, T=1, mixing=(1,), gradient=(64,))
     execution = support.run(parameters)
-    said = execution.rounds[0].said[0]
+    said = support.learned(execution.rounds[0], 0)
     moved = LearningMessage(said.model + 1, said.scaled_gradient - 16)
     found = first(changed(execution, "LearnModel", 1, 0, lambda _m: moved), tmp_path, 0)
     assert found.difference.clause == "AR-5"
@@ -547,6 +548,7 @@ def test_a_replayed_agent_takes_no_value_of_another_form() -> None:
     estimate = measures.estimate(support.run(parameters).states[0].memory.fixed_transcripts.own)
     for stage in machine.stages:
         if type(stage) in forms:
+            assert isinstance(stage.machine, ValidatedBroadcast)
             for value in ((1, 2), estimate, 3, None, [1, 2]):
                 wanted = type(value) is forms[type(stage)]
                 assert stage.machine.well_formed((0, 1), value) == wanted

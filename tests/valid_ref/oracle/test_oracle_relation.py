@@ -83,7 +83,7 @@ def test_confirmed_is_what_the_machines_say(backend, case, columns) -> None:
     parameters, t, _earlier, models, _gradients = case
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(replay, "COLUMNS", columns)
-        fit, follow = confirm(*case, backend)
+        fit, follow = confirm(*case, backend=backend)
     wanted_fit, wanted_follow = plain(*case)
     assert fit.tolist() == wanted_fit
     decides = parameters.reading.P17 and (
@@ -124,7 +124,7 @@ def test_only_the_very_models_confirm(tmp_path) -> None:
     assert not confirmed.follows(1, first.said[1], start, [start, start + 0])
     assert not confirmed.follows(1, first.said[0], start, [start, start])
     confirmed.observe(second, *opened.learned(second))
-    models = [first.said[v].model for v in range(3)]
+    models = [support.learned(first, v).model for v in range(3)]
     assert confirmed.follows(1, second.said[1], models[1], [models[0], models[2]])
     assert not confirmed.follows(1, second.said[1], models[1], [models[2], models[0]])
     assert confirmed.fits(first.said[0])

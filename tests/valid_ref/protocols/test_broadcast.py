@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from itertools import product
 from types import MappingProxyType
+from typing import Any
 
 import attrs
 import numpy as np
@@ -54,7 +55,7 @@ class Attack:
     graph: AgentGraph
     byzantine: frozenset[int]
     tags: tuple[Tag, ...]
-    script: Mapping[tuple[int, tuple[int, int]], object]
+    script: Mapping[tuple[int, tuple[int, int]], Any]
 
     def speak(self, view: CausalView) -> dict[tuple[int, int], object]:
         return {edge: word for (number, edge), word in self.script.items() if number == view.round}

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support import learned
 from valid_ref.alarms import Alarm
 from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import complete, path
@@ -63,14 +64,15 @@ def test_relation_and_conserved_sum_hold_exactly(machine: LearnModel, seed: int)
     for t, spoken in enumerate(result.rounds, start=1):
         for v in range(graph.agents):
             neighbours = [previous[u] for u in graph.neighbours(v)]
-            message = spoken.said[v]
+            message = learned(spoken, v)
             left = residual(
                 parameters, t, previous[v], neighbours, message.model, message.scaled_gradient
             )
             assert not left.any()
-        change = sum(spoken.said[v].model - previous[v] for v in range(graph.agents))
-        assert ((change << k) == -sum(m.scaled_gradient for m in spoken.said.values())).all()
-        previous = {v: spoken.said[v].model for v in range(graph.agents)}
+        said = {v: learned(spoken, v) for v in range(graph.agents)}
+        change = sum(message.model - previous[v] for v, message in said.items())
+        assert np.all((change << k) == -sum(m.scaled_gradient for m in said.values()))
+        previous = {v: message.model for v, message in said.items()}
     for v in range(graph.agents):
         heard = heard_rounds(result.states[v])
         assert len(heard) == T
@@ -134,9 +136,9 @@ def test_garbage_is_an_alarm_of_its_receiver_and_zero_stands_in(index: int) -> N
     )
     assert result.states[0].alarms == ()
     parameters, rounds = machine.parameters, result.rounds
-    own, left = rounds[1].said[1], rounds[1].said[0]
+    own, left = learned(rounds[1], 1), learned(rounds[1], 0)
     zero = np.zeros(2, dtype=np.int64)
-    after = rounds[2].said[1]
+    after = learned(rounds[2], 1)
     assert not residual(
         parameters, 3, own.model, [left.model, zero], after.model, after.scaled_gradient
     ).any()
@@ -166,7 +168,7 @@ def test_bad_starts_are_refused() -> None:
     graph = path(3)
     parameters = small_machine(graph).parameters
     with pytest.raises(LatticeError, match=r"x_0 has dtype float64.*LM-1"):
-        LearnModel(graph, parameters, np.zeros(2))  # type: ignore[arg-type]
+        LearnModel(graph, parameters, np.zeros(2))
     with pytest.raises(LatticeError, match=r"shape \(3,\)"):
         LearnModel(graph, parameters, np.zeros(3, dtype=np.int64))
     with pytest.raises(LatticeError, match="x_0 has an entry out of range"):

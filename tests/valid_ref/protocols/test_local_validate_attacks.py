@@ -1,5 +1,7 @@
 """LocalValidate in whole runs: every lie of one unit, on one edge, in one hash is seen."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
 
@@ -157,7 +159,7 @@ def test_two_keys_for_two_neighbours_are_seen() -> None:
 
 
 def without(tag: object):
-    def change(message: Message) -> Message:
+    def change(message: Mapping[object, object]) -> Message:
         return {key: value for key, value in message.items() if key != tag}
 
     return change

@@ -1,5 +1,7 @@
 """The printed LocalValidate, one slip at a time: honest runs alarm, or attacks pass unseen."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from tests.support import (
     all_alarms,
     bumped,
     edited,
+    learned,
     network,
     own_report,
     privates,
@@ -77,10 +80,10 @@ def test_the_relation_of_the_caption_lacks_alpha() -> None:
     execution = run(parameters)
     before = [np.zeros(2)] * 3
     for spoken in execution.rounds[:3]:
-        now = [spoken.said[v].model / 2.0**28 for v in range(3)]
+        now = [learned(spoken, v).model / 2.0**28 for v in range(3)]
         for v in range(3):
             mixed = before[v] + sum(before[u] - before[v] for u in path(3).neighbours(v)) / 4
-            gradient = spoken.said[v].scaled_gradient // 2**17 / 2.0**28
+            gradient = learned(spoken, v).scaled_gradient // 2**17 / 2.0**28
             assert np.abs(now[v] - (mixed - gradient / 8)).max() < 2.0**-24
             assert np.abs(now[v] - (mixed - gradient)).max() > 0.01
         before = now
@@ -140,7 +143,8 @@ def lone_honest_agent(T: int, reading: Reading):
     def adversary(view: CausalView) -> dict[Edge, Message]:
         if view.phase == LEARN:
             return {(1, 0): script[view.round - 1]}
-        keys = view.byzantine_states[1].memory.keys
+        state: Any = view.byzantine_states[1]
+        keys = state.memory.keys
         lies = {
             HASHES: lambda: transcript_report(parameters, keys, script),
             ESTIMATES: lambda: estimate(parameters, script),
@@ -250,7 +254,8 @@ def test_hashes_published_before_the_keys_give_the_keys_away() -> None:
     def spy(view: CausalView) -> dict[Edge, Message]:
         if view.phase == COMMITMENTS and view.round == 1:
             assert KEYS not in {spoken.phase for spoken in view.history}
-            sent = view.byzantine_states[0].memory.fixed_transcripts.own
+            state: Any = view.byzantine_states[0]
+            sent = state.memory.fixed_transcripts.own
             models = np.concatenate([np.zeros(2, np.int64), *(m.model for m in sent)]).tolist()
             gammas = np.concatenate([m.scaled_gradient for m in sent]).tolist()
             for leaf in range(1, 7):
@@ -293,7 +298,7 @@ def test_keys_known_while_learning_make_a_difference_that_no_key_sees(errata, st
             return {}
         known = [s.said[v][v, "key"] for s in view.history[:1] if s.phase == KEYS for v in range(4)]
         difference = invisible_to(known or list(earlier), 6).reshape(3, 2)[view.round - 1]
-        honest = view.said[3]
+        honest: Any = view.said[3]
         lie = LearningMessage(honest.model, honest.scaled_gradient + difference)
         return {(3, v): lie for v in range(3)}
 

@@ -17,6 +17,7 @@ from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import cycle
 from valid_ref.machine import run_machine
 from valid_ref.protocols import broadcast, global_validate
+from valid_ref.protocols.broadcast import ValidatedBroadcast
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.measures import Fast, Plain
 from valid_ref.protocols.parameters import Bounds, CheckedKeys, ParameterError
@@ -281,6 +282,7 @@ def test_news_found_by_identities_are_the_news(data) -> None:
     machine = next(
         stage.machine for stage in Valid(parameters).stages if stage.machine.place(1)[0] == HASHES
     )
+    assert isinstance(machine, ValidatedBroadcast)
     values = [(number,) * 48 for number in range(3)]
     tags = st.sampled_from([*machine.tags[:6], (0, 2), "unknown"])
     mappings = st.dictionaries(tags, st.sampled_from([None, *values]), max_size=6)

@@ -1,5 +1,7 @@
 """What an oracle computes once for everybody equals the definition."""
 
+from collections.abc import Mapping
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -8,7 +10,7 @@ from tests import support
 from valid_ref.execution import execute
 from valid_ref.graph import AgentGraph
 from valid_ref.oracle.header import layouts
-from valid_ref.protocols.broadcast import news
+from valid_ref.protocols.broadcast import Tag, ValidatedBroadcast, news
 from valid_ref.protocols.global_validate import is_estimate, statistics
 from valid_ref.protocols.local_validate import is_report
 from valid_ref.protocols.measures import Fast, Plain
@@ -47,6 +49,7 @@ def test_what_is_new_in_a_message_is_the_same_for_an_oracle(data) -> None:
     parameters = support.network(PATH)
     measures = oracle_measures(parameters)
     machine = Valid(parameters, measures).stages[2].machine
+    assert isinstance(machine, ValidatedBroadcast)
     tags = [*machine.tags, "unknown", (0, 0), (9, 1)]
     entries = st.dictionaries(st.sampled_from(tags), st.sampled_from([*OBJECTS, *EQUAL]))
     for message, held in data.draw(st.lists(st.tuples(entries, entries), min_size=1, max_size=3)):
@@ -72,10 +75,11 @@ def test_hash_alarms_of_an_oracle_are_those_of_the_definition(data) -> None:
     )
     measures, plain = oracle_measures(parameters), Plain(parameters)
     execution = support.run(parameters)
-    reports = {}
+    reports: dict[Tag, object] = {}
     for spoken in execution.rounds:
         if spoken.phase == "LocalValidate.hashes" and spoken.number == 1:
             for message in spoken.said.values():
+                assert isinstance(message, Mapping)
                 reports |= message
     for _agent in range(3):
         agent, held = data.draw(st.integers(0, 3)), dict(reports)

@@ -6,7 +6,8 @@ import attrs
 import numpy as np
 import pytest
 
-from valid_ref.adversary.data import AttackError, Benign
+from valid_ref.adversary.attack import AttackError
+from valid_ref.adversary.data import Benign
 from valid_ref.errors import ValidRefError
 from valid_ref.guarantees.bounds import BoundsError
 from valid_ref.losses import LogisticRegression, Noise, Quadratic, RidgeLeastSquares

@@ -2,6 +2,7 @@
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import attrs
 import numpy as np
@@ -34,12 +35,12 @@ def agent(source: str = "", **changes: tuple[str, str]) -> type:
     for words, instead in changes.values():
         assert source.count(words) == 1, words
         source = source.replace(words, instead)
-    names = {"__name__": "an_agent"}
+    names: dict[str, Any] = {"__name__": "an_agent"}
     exec(compile(source, "an_agent.py", "exec"), names)
     return names["Agent"]
 
 
-Example = agent()
+Example: Any = agent()
 Held = agent(
     said=('"flood": "fresh"', '"flood": "held"'),
     sent=("values = self.held if r == self.R else self.fresh", "values = self.held"),
