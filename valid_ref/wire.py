@@ -223,6 +223,21 @@ def about_text(about: object) -> str | None:
 
 
 @attrs.frozen
+class Listed:
+    """A broadcast message as a list of entries, in which a tag may stand twice: not a mapping."""
+
+    parts: tuple[Mapping[Any, object], ...]
+
+
+@attrs.frozen
+class Again:
+    """In a mapping, the key of a further entry of a tag that is not public."""
+
+    tag: object
+    number: int
+
+
+@attrs.frozen
 class Malformed:
     """What stands for a message or a value of no admitted form when it is read."""
 
@@ -466,8 +481,10 @@ def message_as_json(message: Message) -> Json:
         return {"kind": LearningRow.kind, "model": parts[0], "scaled_gradient": parts[1]}
     if isinstance(message, bool):
         return {"kind": AlarmState.kind, "value": message}
-    if is_mapping(message) and isinstance(message, Mapping):
-        entries = [[*_tag(tag), _value(value)] for tag, value in message.items()]
+    if isinstance(message, Listed) or (is_mapping(message) and isinstance(message, Mapping)):
+        mappings = message.parts if isinstance(message, Listed) else (message,)
+        items = [item for mapping in mappings for item in mapping.items()]
+        entries = [[*_tag(tag), _value(value)] for tag, value in items]
         return {"kind": BroadcastEntries.kind, "entries": entries}
     return {"kind": Other.kind, "text": ascii_text(message)}
 
@@ -484,6 +501,8 @@ def _vector(vector: object) -> Json:
 
 
 def _tag(tag: object) -> tuple[int, int]:
+    if isinstance(tag, Again):
+        return _tag(tag.tag)
     if isinstance(tag, tuple) and len(tag) == 2 and type(tag[0]) is int:
         source, slot = tag
         if slot == "key":

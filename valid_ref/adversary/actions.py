@@ -13,6 +13,7 @@ from valid_ref.machine import Message
 from valid_ref.protocols.broadcast import Tag
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.wide import WideIntegers
+from valid_ref.wire import Listed
 
 WORD = 2**63
 """Entries of an int64 vector lie in -2^63..2^63-1."""
@@ -122,14 +123,16 @@ class Entry:
 
 @attrs.frozen
 class Entries:
-    """A broadcast message; of two entries with one tag the later counts."""
+    """A broadcast message; one in which a public tag stands twice is no mapping (VB-9)."""
 
     kind: ClassVar[str] = "entries"
     entries: tuple[Entry, ...] = ()
 
     def plain(self) -> object:
-        """The mapping."""
-        return {entry.tag: entry.value.plain() for entry in self.entries}
+        """The mapping; the list, if a tag stands in it twice."""
+        pairs = [(entry.tag, entry.value.plain()) for entry in self.entries]
+        found = dict(pairs)
+        return found if len(found) == len(pairs) else Listed(tuple({t: v} for t, v in pairs))
 
 
 Value = Nothing | Flag | Integer | Real | Text | Integers | Learning | Entries

@@ -3,7 +3,7 @@
 Because the list is data, a failing run shrinks by leaving edits out.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import ClassVar
 
 import attrs
@@ -23,6 +23,8 @@ from valid_ref.adversary.actions import (
 from valid_ref.adversary.attack import AttackError, Deviation, Setting
 from valid_ref.machine import Adversary, CausalView, Edge, Message, Round
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
+from valid_ref.protocols.broadcast import Tag, ValidatedBroadcast
+from valid_ref.wire import Again, Codec, Listed
 
 __all__ = [
     "Action",
@@ -94,10 +96,12 @@ class Edits:
         by_phase: dict[str, list[Edit]] = {}
         for edit in self.edits:
             by_phase.setdefault(edit.phase, []).append(edit)
-        return Deviation(adversary=_adversary(by_phase))
+        return Deviation(adversary=_adversary(by_phase, Codec(setting.parameters).broadcasts))
 
 
-def _adversary(by_phase: Mapping[str, list[Edit]]) -> Adversary:
+def _adversary(
+    by_phase: Mapping[str, list[Edit]], broadcasts: Mapping[str, ValidatedBroadcast]
+) -> Adversary:
     def adversary(view: CausalView) -> Mapping[Edge, Message]:
         words: dict[Edge, Message] = {}
         for edit in by_phase.get(view.phase, ()):
@@ -107,10 +111,24 @@ def _adversary(by_phase: Mapping[str, list[Edit]]) -> Adversary:
             for receiver in receivers if edit.receiver is None else (edit.receiver,):
                 said = {u: words.get((edit.sender, u), view.said[edit.sender]) for u in receivers}
                 sent = _sent_earlier(view, edit.sender, receiver)
-                words[edit.sender, receiver] = edit.action.apply(Scene(receiver, said, sent))
+                message = edit.action.apply(Scene(receiver, said, sent))
+                public = broadcasts[view.phase].order if view.phase in broadcasts else ()
+                words[edit.sender, receiver] = _mapping(message, public)
         return words
 
     return adversary
+
+
+def _mapping(message: Message, public: Collection[Tag]) -> Message:
+    """A list of entries in which no public tag stands twice as the mapping that it is (VB-9)."""
+    if not isinstance(message, Listed):
+        return message
+    found: dict[object, object] = {}
+    for tag, value in (entry for part in message.parts for entry in part.items()):
+        if tag in found and tag in public:
+            return message
+        found[Again(tag, len(found)) if tag in found else tag] = value
+    return found
 
 
 def _sent_earlier(view: CausalView, sender: int, receiver: int) -> Mapping[int, Message]:

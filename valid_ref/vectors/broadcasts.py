@@ -25,8 +25,8 @@ from valid_ref.vectors.schema import (
     many,
     whole,
 )
-from valid_ref.vectors.spoken import SAID, WORDS, Listed, Scribe, graph_json
-from valid_ref.wire import alarms_as_json
+from valid_ref.vectors.spoken import SAID, WORDS, Scribe, graph_json
+from valid_ref.wire import Listed, alarms_as_json
 
 PRIME = 10007
 Words = Mapping[tuple[int, int, int], Message]

@@ -7,9 +7,7 @@ Implements: VE-3, VE-7.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
 
-import attrs
 import numpy as np
 
 from valid_ref.document import unstructure
@@ -29,19 +27,12 @@ from valid_ref.vectors.schema import (
     rows,
     whole,
 )
-from valid_ref.wire import Codec, LearningRow, TableValue, decimal, pair_in_place
+from valid_ref.wire import Codec, LearningRow, Listed, TableValue, decimal, pair_in_place
 
 WORDS = many(
     fields(phase=TEXT, round=SMALL, sender=AGENT, receivers=many(AGENT), message=ref("message"))
 )
 SAID = many(fields(phase=TEXT, round=SMALL, agent=AGENT, message=ref("message")))
-
-
-@attrs.frozen
-class Listed:
-    """A broadcast message as a list of entries, in which a tag may stand twice: not a mapping."""
-
-    parts: tuple[Mapping[Any, object], ...]
 
 
 class Scribe:

@@ -42,6 +42,7 @@ from valid_ref.oracle import recording_digest
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.scenario import Scenario, parts, scenario_from_json, scenario_text
 from valid_ref.schedule import Precision
+from valid_ref.wire import is_mapping
 
 LEARN, KEYS, HASHES = "LearnModel", "LocalValidate.keys", "LocalValidate.hashes"
 ESTIMATES, AGREEMENT = "GlobalValidate", "ValidationStateAgreement"
@@ -137,6 +138,25 @@ def test_every_edit_on_a_broadcast_message() -> None:
         words = (Scale(2.0), Add((1,)), Forge("x", Flag(True)))[number - 1]
         finished = played(Edit(AGREEMENT, number, 3, 0, words))
         assert on_edge(finished, AGREEMENT, number, (3, 0)) == (message or GARBAGE)
+
+
+@pytest.mark.checks("AD-9", "VB-9")
+def test_a_message_with_a_public_tag_twice_is_no_mapping() -> None:
+    """With an unknown tag twice it is one, and keeps both entries."""
+
+    def finished(*entries: Entry):
+        return played(Edit(KEYS, 1, 3, 0, Set(Entries(entries))))
+
+    key, unknown = Entry(3, None, Integer(2)), Entry(9, 0, Integer(1))
+    twice = finished(key, unknown, key)
+    assert not is_mapping(on_edge(twice, KEYS, 1, (3, 0)))
+    assert reasons(twice, 0) == {Alarm.MALFORMED_MESSAGE.name}
+    fine = finished(key, unknown, unknown)
+    assert len(on_edge(fine, KEYS, 1, (3, 0))) == 3
+    assert Alarm.UNKNOWN_TAG.name in reasons(fine, 0)
+    assert Alarm.MALFORMED_MESSAGE.name not in reasons(fine, 0)
+    learning = played(Edit(LEARN, 1, 3, 0, Set(Entries((key, key)))))
+    assert Alarm.MALFORMED_MESSAGE.name in reasons(learning, 0)
 
 
 @pytest.mark.checks("AD-9")

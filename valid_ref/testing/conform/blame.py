@@ -22,7 +22,7 @@ from valid_ref.protocols.valid import ESTIMATES, HASHES, KEYS
 from valid_ref.testing.conform.case import ExpectedRun, Turn
 from valid_ref.testing.conform.peer import AgentFault, Kind
 from valid_ref.wide import WideIntegers
-from valid_ref.wire import AlarmLine, Codec, about_text
+from valid_ref.wire import AlarmLine, Codec, Listed, about_text
 
 OWN_FORMS = {KEYS: "LV-4", HASHES: "LV-6", ESTIMATES: "GV-3"}
 """The clauses of the form of keys, reports and estimates."""
@@ -99,8 +99,9 @@ def _silence(run: ExpectedRun, turn: Turn, usual: str) -> str:
     """Nothing is said where something must be."""
     if turn.phase == AGREEMENT and turn.round == run.parameters.graph.agents - 1:
         return "SA-1"
-    alarmed = turn.state.memory.alarms or turn.state.inner.alarms
-    return "MO-8" if alarmed else usual
+    if turn.state.memory.alarms or turn.state.inner.alarms:
+        return "MO-8"
+    return "AR-14" if turn.phase == LEARNING else usual
 
 
 def _broadcast(  # noqa: PLR0911 - one return for each clause
@@ -109,8 +110,11 @@ def _broadcast(  # noqa: PLR0911 - one return for each clause
     machine = Codec(run.parameters).broadcasts[turn.phase]
     if any(tag not in machine.order for tag in found):
         return "VA-1"
+    lost = set(expected) - set(found)
+    if lost and all(_tuple(expected[tag]) == () for tag in lost):
+        return "GV-12"
     if set(found) != set(expected):
-        return _tags(run, turn, machine.rounds, set(expected) - set(found), found)
+        return _tags(run, turn, machine.rounds, lost, found)
     wrong = [tag for tag in expected if found[tag] != expected[tag]]
     first = wrong[0]
     if first[0] != run.agent:
@@ -225,12 +229,20 @@ def alarm_clause(
     clause = _missing(run, turn, missing, others) if missing else _superfluous(run, turn, others)
     if clause is not None:
         return clause
+    if decisive.reason == Alarm.MALFORMED_MESSAGE.name and _has_entries(turn, decisive.sender):
+        return "VB-9"
     if decisive.reason == Alarm.MALFORMED_VALUE.name and _shaped(run, turn, decisive):
         return OWN_FORMS[turn.phase]
     if decisive.reason in STATISTIC_ALARMS:
         found = (set(turn.alarms) - set(missing)) | set(others)
         return _statistics(run, turn, found) or usual
     return usual
+
+
+def _has_entries(turn: Turn, sender: int | None) -> bool:
+    """Whether a message of a broadcast has entries: then its tags decide if it is a mapping."""
+    message = None if sender is None else turn.inbox.get(sender)
+    return turn.phase in OWN_FORMS and isinstance(message, Mapping | Listed)
 
 
 def _missing(
@@ -240,6 +252,9 @@ def _missing(
     first, found = missing[0], set(others) | (set(turn.alarms) - set(missing))
     if first.reason == Alarm.NO_VALUE.name and _arrives(run, turn, first):
         return "VB-7"
+    earlier = turn.state.memory.alarms + turn.state.inner.alarms
+    if turn.phase == AGREEMENT and any(raised.sender == first.sender for raised in earlier):
+        return "SA-3"
     other_edges = {attrs.evolve(other, sender=first.sender) for other in others}
     if first.reason == Alarm.DIFFERENT_VALUE.name and first in other_edges:
         return "VB-5"

@@ -41,7 +41,8 @@ class ConformCase:
     """Everything that determines one run of an agent under test, as one JSON document.
 
     `gradients` are the private gradients of the agent in rounds 1..T, entries as text ("0.5",
-    "nan"); those of the scenario's losses if not given.
+    "nan"); those of the scenario's losses if not given. `limits` are X_max and G_max; the default
+    of AR-10 if not given.
 
     Implements: CF-15.
     """
@@ -50,6 +51,7 @@ class ConformCase:
     agent: int
     scenario: Scenario
     gradients: tuple[tuple[str, ...], ...] | None = None
+    limits: tuple[int, int] | None = None
     format: str = FORMAT
 
     def __attrs_post_init__(self) -> None:
@@ -183,7 +185,7 @@ def expected_run(case: ConformCase) -> ExpectedRun:
     Implements: CF-11.
     """
     prepared = prepare(case.scenario)
-    parameters, agent = prepared.parameters, case.agent
+    parameters, agent = _limited(prepared.parameters, case.limits), case.agent
     private = dict(prepared.private)
     asked: dict[int, tuple[FloatVector, FloatVector]] = {}
     source = _noted(_source(case, parameters, private[agent].gradient), asked)
@@ -224,6 +226,15 @@ def expected_run(case: ConformCase) -> ExpectedRun:
         valid=not state.memory.invalid,
         model=None if model is None else tuple(model.tolist()),
     )
+
+
+def _limited(parameters: ValidParameters, limits: tuple[int, int] | None) -> ValidParameters:
+    """The parameters with these X_max and G_max."""
+    if limits is None:
+        return parameters
+    X, G = limits
+    lattice = attrs.evolve(parameters.lattice, model_limit=X, gradient_limit=G)
+    return attrs.evolve(parameters, lattice=lattice)
 
 
 def _alarms(state: ValidState) -> tuple[Raised, ...]:

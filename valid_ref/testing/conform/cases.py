@@ -14,10 +14,12 @@ from valid_ref.adversary.actions import (
     Drop,
     Entries,
     Entry,
+    EntryValue,
     Flag,
     Forge,
     Integer,
     Integers,
+    Learning,
     Nothing,
     Set,
     Text,
@@ -38,17 +40,23 @@ TWO = (
     parts.Check("t^1", parts.Polynomial(1), LOOSE),
     parts.Check("half", parts.Exponential(0.5, 10), LOOSE),
 )
+THREE = (*TWO, parts.Check("last", parts.Exponential(0.25, 4), LOOSE))
 HEAVY = (parts.Check("heavy", parts.Exponential(1.0, 60), LOOSE),)
 """Estimates that need more than 64 bits."""
 RING = parts.Edges(4, ((0, 1), (0, 2), (1, 3), (2, 3)))
 """0 and 3 do not see each other; what one says reaches the other over 1 and over 2."""
 PATH = parts.Family("path:3")
 """What is known of 2 comes to 0 from 1 alone."""
+PAIR = parts.Family("path:2")
 TRIANGLE = parts.Family("complete:3")
+ALL_FOUR = parts.Family("complete:4")
+"""Of every agent there are three reports."""
 GRADIENTS = (("-0.125", "0.21875"), ("0.28125", "-0.34375"), ("-0.8125", "1.09375"))
 """In units of 1/16: -2, 3.5, 4.5, -5.5, -13, 17.5; ties for AR-3, and with A = 4 one for AR-5."""
 USUAL = ("0.5", "0.25")
 """The gradient in the rounds that a case is not about."""
+HALVES = (("-2.0", "3.5"), ("4.5", "-5.5"), ("-13.0", "17.5"))
+"""The same in units of 1."""
 ALARM = Set(Flag(value=True))
 EditRow = tuple[str, int | None, int | None, Action]
 """(phase, round, receiver, action); None stands for all rounds or receivers."""
@@ -61,10 +69,15 @@ def fixed_cases() -> tuple[ConformCase, ...]:
     """
     return (
         *_honest(),
+        *_weightings(),
         *_learning(),
+        *_own_limits(),
         *_broadcasts(),
+        *_twice(),
         *_hashes(),
         *_estimates(),
+        *_single_entries(),
+        *_long_vectors(),
         *_agreement(),
         *_orders(),
         *_limits(),
@@ -148,6 +161,217 @@ def _honest() -> tuple[ConformCase, ...]:
         ConformCase("honest, thresholds just above", 2, _scenario(checks=(calibrated,))),
         ConformCase("honest, two agents, one round, a small prime", 0, short),
         ConformCase("honest, weights of 2^60", 1, _scenario(checks=HEAVY)),
+        ConformCase("honest, other keys", 1, _scenario(keys=(11, 12, 13, 14)), GRADIENTS),
+        ConformCase("honest, no weightings", 0, _scenario(checks=())),
+        ConformCase("honest, steps without a fraction", 1, _whole(k=0), GRADIENTS),
+        ConformCase("honest, models without a fraction", 1, _whole(f=0), HALVES),
+        ConformCase("honest, no fractions at all", 1, _whole(f=0, k=0), HALVES),
+    )
+
+
+def _whole(f: int = 4, k: int = 4) -> Scenario:
+    """Few bits or none: with k = 0 steps are integers, with f = 0 models are."""
+    schedule = parts.ExplicitSteps((1, 1, 1), (1, 2, 1))
+    return _scenario(
+        PAIR,
+        precision=Precision(f, k),
+        schedule=schedule,
+        start=(1.0, -3.0),
+        bounds=parts.NoBounds(),
+    )
+
+
+def _weightings() -> tuple[ConformCase, ...]:
+    """Three weightings, of which one fails one test."""
+    tight = {
+        "not optimal": parts.ConfiguredThresholds(1e-3, 1e12),
+        "not homogeneous": parts.ConfiguredThresholds(1e6, 1e-3),
+    }
+    return tuple(
+        ConformCase(
+            f"{what} under weighting {index + 1} of 3",
+            0,
+            _scenario(
+                checks=tuple(
+                    attrs.evolve(one, thresholds=thresholds) if position == index else one
+                    for position, one in enumerate(THREE)
+                )
+            ),
+        )
+        for index in range(3)
+        for what, thresholds in tight.items()
+    )
+
+
+def _own_limits() -> tuple[ConformCase, ...]:
+    """Updates of the agent itself at X_max and G_max, which are not those of AR-10's default.
+
+    Its neighbour says what makes Y = 16 (8, -20) + (m - 8, 0) in round 2; A_t = 1.
+    """
+    small, narrow = (1000, 64), (21, 1000)
+
+    def own(
+        name: str, limits: tuple[int, int], m: int, *sixteenths: tuple[int, int]
+    ) -> ConformCase:
+        said = Learning((m, -20), (0, 0))
+        case = _edited(
+            name,
+            (LEARNING, None, 0, Set(said)),
+            graph=PAIR,
+            rounds=2,
+            schedule=parts.ExplicitSteps((1, 1), (1, 1)),
+        )
+        rows = tuple((str(one / 16), str(other / 16)) for one, other in sixteenths)
+        return attrs.evolve(case, gradients=rows, limits=limits)
+
+    return (
+        own("an own gradient below G_max", small, 8, (0, 0), (48, -48)),
+        own("an own gradient at G_max", small, 8, (0, 0), (64, 0)),
+        own("an own gradient at -G_max", small, 8, (0, 0), (0, -64)),
+        own("an own gradient that is rounded up to G_max", small, 8, (0, 0), (63, 0)),
+        own("an own gradient that is rounded below G_max", small, 7, (0, 0), (64, 0)),
+        own("an own gradient that is rounded below G_max, a tie", small, 7, (0, 0), (71, 0)),
+        own("an own gradient that is rounded above -G_max", small, 9, (0, 0), (-64, 0)),
+        own("an own gradient at G_max in the first round", small, 8, (0, 64), (0, 0)),
+        own("an own model below X_max", narrow, 8, (0, 0), (-12 * 16, 0)),
+        own("an own model at X_max", narrow, 8, (0, 0), (-13 * 16, 0)),
+        own("an own model at -X_max", narrow, 8, (0, 0), (0, 16)),
+        own("an own model that is rounded up to X_max", narrow, 8, (0, 0), (-12 * 16 - 9, 0)),
+        ConformCase(
+            "an own update beyond the range and no other alarm before the agreement",
+            0,
+            _scenario(PAIR, rounds=1, schedule=parts.ExplicitSteps((3,), (4,)), start=(0.0, 0.0)),
+            (("nan", "0.0"),),
+        ),
+    )
+
+
+def _twice() -> tuple[ConformCase, ...]:
+    """A tag stands twice in one message: if it is public, that is no mapping (VB-9)."""
+    five, zero, null = Integer(5), Integer(0), Nothing()
+    report, estimate = Integers((1,) * 16), Integers((1, 1, 1, 1, 1, 1))
+    other = Entry(3, None, Integer(7))
+
+    def keys(name: str, number: int, *entries: Entry) -> ConformCase:
+        return _edited(name, (KEYS, number, 0, Set(Entries(entries))))
+
+    def key(*values: EntryValue) -> tuple[Entry, ...]:
+        return tuple(Entry(1, None, value) for value in values)
+
+    def listed(
+        name: str, phase: str, number: int, value: EntryValue, *tags: tuple[int, int]
+    ) -> ConformCase:
+        entries = tuple(Entry(v, u, value) for v, u in tags)
+        return _edited(name, (phase, number, 0, Set(Entries(entries))))
+
+    unknown = Entry(99, 0, five)
+    return (
+        keys("a key twice, different values", 1, *key(zero, five)),
+        keys("a key twice, equal values", 1, *key(zero, zero)),
+        keys("a key twice, the second null", 1, *key(zero, null)),
+        keys("a key twice, the first null", 1, *key(null, zero)),
+        keys("a key twice, both null", 1, *key(null, null)),
+        keys("a key twice, both malformed", 1, *key(Text("?"), Text("?"))),
+        keys("a key twice, the second malformed", 1, *key(zero, Text("?"))),
+        keys("a key three times, another between", 2, *key(zero), other, *key(zero, zero)),
+        keys("a key twice, an unknown tag", 1, *key(zero), unknown, *key(zero)),
+        keys("a key of the agent itself twice", 2, *(Entry(0, None, five),) * 2),
+        keys("the keys held twice in the compare round", 4, *key(zero), other, *key(zero), other),
+        listed("a report twice", HASHES, 1, report, (1, 0), (1, 3), (1, 0)),
+        listed("a report about another twice, null", HASHES, 2, null, (3, 1), (3, 1)),
+        listed("an estimate twice", ESTIMATES, 1, estimate, (1, 0), (1, 3), (1, 3)),
+        listed("an estimate twice in the compare round", ESTIMATES, 4, null, (1, 0), (1, 0)),
+        keys("an unknown tag twice", 1, *key(zero), unknown, unknown),
+        keys("an unknown tag twice, different values", 2, unknown, Entry(99, 0, null), other),
+        keys("tags of another broadcast twice", 1, *key(zero), *(Entry(0, 1, five),) * 2),
+        listed("a report about no neighbour twice", HASHES, 2, report, (0, 3), (0, 3)),
+        _edited(
+            "what is no pair twice",
+            (KEYS, 1, 0, Forge("?", five)),
+            (KEYS, 1, 0, Forge("!", five)),
+        ),
+    )
+
+
+def _single_entries() -> tuple[ConformCase, ...]:
+    """Reports and estimates that differ in one entry, for every entry and place of the reporter."""
+
+    def about(
+        name: str, phase: str, sender: int, agents: tuple[int, ...], *more: int, **changes: Any
+    ) -> ConformCase:
+        edits = [(phase, 1, None, Add(more, f"{sender}/{u}")) for u in agents]
+        return _edited(name, *edits, sender=sender, **changes)
+
+    def one(position: int, size: int) -> tuple[int, ...]:
+        return tuple(int(entry == position) for entry in range(size))
+
+    names = ("H_out", "H_in", "H_in,eta", "H_Gamma")
+    hashes = [
+        about(f"{what} differs under the key of {w}", HASHES, 1, (0, 3), *one(4 * w + place, 16))
+        for place, what in enumerate(names)
+        for w in range(4)
+    ]
+    estimates = [
+        about(
+            f"entry {position + 1} of 9 of the estimates differs",
+            ESTIMATES,
+            1,
+            (0, 3),
+            *one(position, 9),
+            checks=THREE,
+        )
+        for position in range(9)
+    ]
+    reporters = [
+        about(f"{what} of three {named} differs", phase, sender, (u,), 1, agent=v, graph=ALL_FOUR)
+        for phase, named in ((HASHES, "reports"), (ESTIMATES, "estimates"))
+        for what, sender, u, v in (
+            ("the first", 0, 2, 3),
+            ("the second", 1, 2, 3),
+            ("the last", 3, 1, 0),
+        )
+    ]
+    sizes = [
+        about(f"estimates differ by {what}", ESTIMATES, 1, (0, 3), more, 0, 0, checks=HEAVY)
+        for what, more in (("1 beyond 2^53", 1), ("2^32", 1 << 32), ("2^64", 1 << 64))
+    ]
+    return *hashes, *estimates, *reporters, *sizes
+
+
+LONG = 33
+"""Entries of long vectors: one more than many blocks in which sums are made."""
+
+
+def _long_vectors() -> tuple[ConformCase, ...]:
+    """Sums of squares of many entries, of which the last is large and the others are small."""
+    centre = (*[0.25] * (LONG - 1), -0.5)
+    hessian = tuple(tuple(float(i == j) for j in range(LONG)) for i in range(LONG))
+    long: dict[str, Any] = {
+        "graph": PAIR,
+        "loss": parts.Quadratics((parts.QuadraticAgent(hessian, centre),) * 2),
+        "start": (0.0,) * LONG,
+        "rounds": 2,
+        "schedule": parts.ExplicitSteps((1, 1), (4, 4)),
+    }
+    zeros = (0,) * (LONG - 1)
+    optimal = (parts.Check("even", parts.Polynomial(0), parts.ConfiguredThresholds(2.0, 1e12)),)
+    return (
+        _edited(
+            "the last of 33 entries of a model is large",
+            (LEARNING, 1, 0, _forge("model", *zeros, 1601)),
+            **long,
+        ),
+        _edited(
+            "the last of 33 entries of a gradient is large",
+            (LEARNING, 2, 0, _forge("scaled_gradient", *zeros, 4 * 321)),
+            **long,
+        ),
+        _edited(
+            "the last of 33 entries is not optimal",
+            (LEARNING, 2, 0, _forge("scaled_gradient", *zeros, 4 * 300)),
+            checks=optimal,
+            **long,
+        ),
     )
 
 
@@ -247,6 +471,18 @@ def _broadcasts() -> tuple[ConformCase, ...]:
         ),
         _edited(
             "an estimate of negative length", (ESTIMATES, 1, 0, _forge("1/0", 0, 0, -1, 0, 0, 0))
+        ),
+        key("a key that is a text, in every round", None, Text("?")),
+        _edited("a report that is empty, in every round", (HASHES, None, 0, _forge("1/0"))),
+        _edited("an estimate that is empty, in every round", (ESTIMATES, None, 0, _forge("1/0"))),
+        *(
+            key(f"a false key of {whose} in round {number}", number, Integer(6), f"{v}/key")
+            for whose, v in (("the agent itself", 0), ("the sender", 1))
+            for number in (2, 4)
+        ),
+        _edited("a false report of the agent itself, at last", (HASHES, 4, 0, Add((1,), "0/2"))),
+        _edited(
+            "a false estimate of the agent itself, at last", (ESTIMATES, 4, 0, Add((1,), "0/2"))
         ),
     )
 
@@ -351,6 +587,18 @@ def _agreement() -> tuple[ConformCase, ...]:
         lie("silence in the agreement", 2, Drop()),
         lie("no flag in the agreement", 2, Set(Integer(0)), 0),
         lie("a false alarm in every round", None, ALARM, 0),
+        _edited(
+            "silence in learning, in a broadcast and in the agreement",
+            (LEARNING, 2, 0, Drop()),
+            (HASHES, 1, 0, Drop()),
+            (AGREEMENT, 2, 0, Drop()),
+        ),
+        _edited(
+            "garbage in learning, in a broadcast and in the agreement",
+            (LEARNING, 2, 0, Set(Text("?"))),
+            (KEYS, 2, 0, Set(Text("?"))),
+            (AGREEMENT, 2, 0, Set(Text("?"))),
+        ),
         _edited(
             "silence and then a false alarm", (AGREEMENT, 1, 0, Drop()), (AGREEMENT, 2, 0, ALARM)
         ),
@@ -461,6 +709,7 @@ def _networks() -> tuple[ConformCase, ...]:
     """Twelve agents and more: numbers of two digits, and messages of many lengths."""
     twelve: dict[str, Any] = {"graph": TWELVE, "schedule": STEPS}
     star: dict[str, Any] = {"graph": parts.Family("star:12"), "schedule": STEPS}
+    homogeneous = (parts.Check("even", parts.Polynomial(0), parts.ConfiguredThresholds(1e6, 12.0)),)
     return (
         ConformCase("honest, twelve agents", 0, _scenario(**twelve)),
         _edited(
@@ -483,6 +732,14 @@ def _networks() -> tuple[ConformCase, ...]:
             (HASHES, 15, 0, Add((1,), "14/13")),
             graph=parts.Family("complete:15"),
             schedule=STEPS,
+        ),
+        _edited(
+            "the last of 18 agents is not homogeneous",
+            (LEARNING, None, 0, _forge("scaled_gradient", 9 * 300, 0)),
+            sender=17,
+            graph=parts.Family("star:18"),
+            schedule=STEPS,
+            checks=homogeneous,
         ),
     )
 

@@ -93,7 +93,10 @@ def _graphs(draw: st.DrawFn, max_agents: int) -> AgentGraph:
 
 @st.composite
 def _crowds(draw: st.DrawFn, scenario: Scenario) -> Edits:
-    """One message of up to some hundred entries: known tags, unknown ones, null and garbage."""
+    """One message of up to some hundred entries: known tags, unknown ones, null and garbage.
+
+    In some of them an entry stands twice.
+    """
     shapes = Shapes.of(scenario)
     phase = draw(st.sampled_from([KEYS, HASHES, ESTIMATES]))
     agents, sender = shapes.graph.agents, draw(st.sampled_from(shapes.byzantine))
@@ -109,7 +112,9 @@ def _crowds(draw: st.DrawFn, scenario: Scenario) -> Edits:
         else actions.Entry(i // width, i % width, chosen[i % 7])
         for i in range(count)
     )
-    return Edits((Edit(phase, number, sender, None, Set(actions.Entries(entries))),))
+    again = draw(st.just(()) | st.sampled_from(entries).map(lambda one: (one,))) if entries else ()
+    message = actions.Entries((*entries, *again))
+    return Edits((Edit(phase, number, sender, None, Set(message)),))
 
 
 def _varied(draw: st.DrawFn, scenario: Scenario) -> Scenario:

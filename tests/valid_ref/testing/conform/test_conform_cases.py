@@ -17,7 +17,7 @@ from hypothesis.errors import FlakyFailure, Unsatisfiable
 from valid_ref.adversary.edits import Edits
 from valid_ref.alarms import Alarm
 from valid_ref.document import DocumentError
-from valid_ref.lattice import MERSENNE_61
+from valid_ref.lattice import MERSENNE_61, LatticeError
 from valid_ref.oracle.check import Status
 from valid_ref.protocols.parameters import CheckedKeys
 from valid_ref.scenario.build import build_graph
@@ -35,6 +35,7 @@ from valid_ref.testing.conform.case import (
 from valid_ref.testing.conform.faults import fault_named
 from valid_ref.testing.conform.kit import Session, judge
 from valid_ref.testing.conform.peer import AgentFault, ConformError, Kind, ObjectPeer
+from valid_ref.wire import Again, Listed
 
 
 @pytest.mark.checks("CF-15")
@@ -53,6 +54,25 @@ def test_fixed_cases_reach_every_alarm_and_both_verdicts(cases, played) -> None:
     assert {script.valid for script in scripts} == {True, False}
 
 
+@pytest.mark.checks("AR-10", "CF-15")
+def test_a_case_may_have_limits_of_its_own(cases) -> None:
+    case = attrs.evolve(cases[0], limits=(21, 1000))
+    lattice = expected_run(case).parameters.lattice
+    assert (lattice.model_limit, lattice.gradient_limit) == (21, 1000)
+    with pytest.raises(LatticeError, match="X_max"):
+        expected_run(attrs.evolve(case, limits=(2**61, 1000)))
+
+
+@pytest.mark.checks("CF-15", "VB-9")
+def test_fixed_cases_have_tags_twice(cases, played) -> None:
+    """Public ones, so that the message is no mapping, and unknown ones, so that it is one."""
+    turns = [turn for case in cases for turn in played(case).turns]
+    messages = [message for turn in turns for message in turn.inbox.values()]
+    assert sum(isinstance(message, Listed) for message in messages) >= 15
+    keys = {key for m in messages if isinstance(m, Mapping) for key in m if isinstance(key, Again)}
+    assert {key.tag for key in keys} == {(99, 0), (0, 1), (0, 3)}
+
+
 @pytest.mark.checks("CF-15")
 @pytest.mark.parametrize(
     ("changes", "reason"),
@@ -66,8 +86,9 @@ def test_fixed_cases_reach_every_alarm_and_both_verdicts(cases, played) -> None:
     ],
 )
 def test_cases_that_make_no_sense_are_refused(cases, changes, reason: str) -> None:
+    usual = next(case for case in cases if case.scenario.byzantine == (1,))
     with pytest.raises(ConformError, match=reason):
-        expected_run(attrs.evolve(cases[5], **changes))
+        expected_run(attrs.evolve(usual, **changes))
 
 
 @pytest.mark.checks("CF-15")
@@ -88,7 +109,7 @@ KINDS = {
     ("prime", MERSENNE_61), ("prime", 1009), ("prime", 2**31 - 1), ("keys", True), ("keys", False),
     ("start", False), ("gradients", False), *(("byzantine", b) for b in (0, 1, 2)),
     ("named", True), ("named", False), *(("agents", n) for n in (2, 3, 4, 5, 12)), "LearnModel",
-    ("hundreds of entries", True),
+    ("hundreds of entries", True), ("a tag twice", True),
     "LocalValidate.keys", "LocalValidate.hashes", "LocalValidate", "GlobalValidate",
     "ValidationStateAgreement",
 }  # fmt: skip
@@ -97,7 +118,7 @@ KINDS = {
 
 def kinds(case: ConformCase) -> set[object]:
     scenario, turns = case.scenario, expected_run(case).turns
-    messages = (message for turn in turns for message in turn.inbox.values())
+    messages = [message for turn in turns for message in turn.inbox.values()]
     longest = max((len(m) for m in messages if isinstance(m, Mapping)), default=0)
     return {
         scenario.keys_checked,
@@ -113,6 +134,7 @@ def kinds(case: ConformCase) -> set[object]:
         ("named", scenario.attack is not None and not isinstance(scenario.attack, Edits)),
         ("agents", build_graph(scenario).agents),
         ("hundreds of entries", longest > 200),
+        ("a tag twice", any(isinstance(message, Listed) for message in messages)),
         *(type(check.weights).__name__ for check in scenario.checks),
         *(alarm.phase for turn in turns for alarm in turn.alarms),
     }

@@ -138,6 +138,15 @@ def test_values_and_tags_of_every_kind_are_told_apart() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.checks("CF-7", "VB-9")
+def test_a_tag_that_stands_twice_is_sent_twice() -> None:
+    twice = [[0, -1, 5], [0, -1, None]]
+    said = wire.Listed(({(0, "key"): 5}, {(0, "key"): None}))
+    assert piped(wire.message_as_json(said)) == {"kind": "entries", "entries": twice}
+    unknown = {(9, 0): 1, wire.Again((9, 0), 1): 1, wire.Again("?", 2): 1}
+    assert piped(wire.message_as_json(unknown))["entries"] == [[9, 0, 1], [9, 0, 1], [-1, -1, 1]]
+
+
 @pytest.mark.checks("CF-7")
 @pytest.mark.parametrize(
     ("message", "wrong"),
