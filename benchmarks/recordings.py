@@ -19,12 +19,15 @@ from benchmarks.networks import network
 from benchmarks.report import Claim, Section
 from benchmarks.timing import Sample, interleaved, ratio
 from valid_ref.execution import execute
-from valid_ref.front import run
 from valid_ref.graph_families import parse_family
 from valid_ref.oracle import check, open_recording, record_run, write_recording
+from valid_ref.runs import run
 from valid_ref.scenario import Scenario, parts
 
-MOST_SECONDS, MOST_TIMES, MOST_MEGABYTES = 20, 5, 400
+MOST_SECONDS, MOST_MEGABYTES = 20, 400
+MOST_TIMES = {False: 12, True: 5}
+"""How long checking may take, by whether there are checksums: without them plain reading is only a
+copy, and the arithmetic of a check (hashes, relation, norms, estimates) alone is six times that."""
 
 
 def measure(quick: bool) -> Section:
@@ -60,10 +63,8 @@ def measure(quick: bool) -> Section:
         tuple(rows),
         (
             *(
-                _times(
-                    f"{row[0]}: checking at most {MOST_TIMES} times plain reading", row[4], quick
-                )
-                for row in rows[1:3]
+                _times(str(row[0]), row[4], most, quick)
+                for row, most in zip(rows[1:3], MOST_TIMES.values(), strict=True)
             ),
             Claim(
                 f"a complete graph of {agents} checked in under {MOST_SECONDS} s",
@@ -87,8 +88,9 @@ def _median(sample: object) -> float:
     return sample.median if isinstance(sample, Sample) else float("nan")
 
 
-def _times(text: str, sample: object, quick: bool) -> Claim:
-    holds = None if quick else _median(sample) <= MOST_TIMES
+def _times(name: str, sample: object, most: int, quick: bool) -> Claim:
+    holds = None if quick else _median(sample) <= most
+    text = f"{name}: checking at most {most} times plain reading"
     return Claim(text, f"{_median(sample):.1f} times", holds)
 
 

@@ -41,7 +41,7 @@ from valid_ref.protocols.local_validate import PHASE, Transcript
 from valid_ref.protocols.measures import Numbers
 from valid_ref.protocols.remembered import Remembered
 from valid_ref.protocols.valid import Learned, Valid
-from valid_ref.protocols.validation import Fixed, Validation
+from valid_ref.protocols.validation import Validation, ValidationInput
 
 ValueT = TypeVar("ValueT", Numbers, Estimate)
 
@@ -156,7 +156,9 @@ def validate(
     )
     graph = program.graph
     fixed = {
-        agent: Fixed(key, Learned(_transcripts(program, agent, last), state.alarms[agent]))
+        agent: ValidationInput(
+            key, Learned(_transcripts(program, agent, last), state.alarms[agent])
+        )
         for agent, key in enumerate(keys)
     }
     result = run_machine(

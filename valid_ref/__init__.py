@@ -15,9 +15,9 @@ from valid_ref._version import __version__
 if TYPE_CHECKING:
     from valid_ref.alarms import Alarm
     from valid_ref.execution import Execution, execute
-    from valid_ref.front import Run, run
     from valid_ref.graph import AgentGraph
     from valid_ref.reading import Reading
+    from valid_ref.runs import Run, run
     from valid_ref.scenario import Scenario, load_scenario
 
 __all__ = [
@@ -38,11 +38,11 @@ _HOMES = {
     "Alarm": "alarms",
     "Execution": "execution",
     "Reading": "reading",
-    "Run": "front",
+    "Run": "runs",
     "Scenario": "scenario",
     "execute": "execution",
     "load_scenario": "scenario",
-    "run": "front",
+    "run": "runs",
 }
 
 

@@ -10,7 +10,7 @@ from valid_ref.machine import Adversary, Message, Round, count_scalars, honest, 
 from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.protocols.remembered import Remembered
 from valid_ref.protocols.valid import Private, Valid, ValidState
-from valid_ref.protocols.validation import Fixed, Validation
+from valid_ref.protocols.validation import Validation, ValidationInput
 
 
 @attrs.frozen
@@ -115,7 +115,7 @@ def execute(
 
 def validate(
     parameters: ValidParameters,
-    fixed: Mapping[int, Fixed],
+    fixed: Mapping[int, ValidationInput],
     *,
     byzantine: frozenset[int] = frozenset(),
     adversary: Adversary = honest,

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 
 from valid_ref.alarms import Alarm, Raised
-from valid_ref.front import run
 from valid_ref.protocols import agreement, global_validate, learn, local_validate, valid
 from valid_ref.protocols.parameters import ValidParameters
+from valid_ref.runs import run
 from valid_ref.scenario import Scenario
 from valid_ref.testing.coverage import named_scenarios
 from valid_ref.testing.strategies import adversarial_scenarios

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import typer
 
 from valid_ref.cli.progress import progress
-from valid_ref.front import run as run_scenario
 from valid_ref.oracle import (
     Recording,
     Verdict,
@@ -25,6 +24,7 @@ from valid_ref.oracle import diff as first_difference
 from valid_ref.oracle.divergence import LONGEST_LINE
 from valid_ref.printable import printable
 from valid_ref.protocols.valid import Valid
+from valid_ref.runs import run as run_scenario
 from valid_ref.scenario import Scenario, load_scenario
 
 RecordingPath = Annotated[Path, typer.Argument(help="A recording: a directory or a zip.")]

@@ -15,11 +15,11 @@ from valid_ref.cli.summary import summary
 from valid_ref.errors import ValidRefError
 from valid_ref.explore.counterexample import FORMAT as SCRIPT_FORMAT
 from valid_ref.explore.counterexample import Script, replay_script
-from valid_ref.front import run as run_scenario
 from valid_ref.oracle import check, open_recording
 from valid_ref.printable import printable
 from valid_ref.report import View, render_page, view_of, watch_recording, watch_replay, watch_run
 from valid_ref.report.watched import Watched
+from valid_ref.runs import run as run_scenario
 from valid_ref.scenario import Scenario
 from valid_ref.trace import load_specification
 

@@ -14,7 +14,6 @@ from valid_ref.cli.progress import progress_of
 from valid_ref.cli.report import read_script, subtitle, write_page, write_text
 from valid_ref.cli.summary import summary
 from valid_ref.explore.counterexample import Script, replay_script, tell
-from valid_ref.front import run as run_scenario
 from valid_ref.graph_families import parse_family
 from valid_ref.lattice import default_limits, from_lattice
 from valid_ref.losses import random_quadratics
@@ -23,6 +22,7 @@ from valid_ref.oracle import recording_digest
 from valid_ref.protocols.learn import LearningMessage, LearnModel
 from valid_ref.report import view_of, watch_run
 from valid_ref.report.curves import draw, require_matplotlib, series_of
+from valid_ref.runs import run as run_scenario
 from valid_ref.scenario import scenario_schema, scenario_text
 from valid_ref.scenario.build import diminishing_constants
 from valid_ref.scenario.parts import Diminishing

@@ -4,9 +4,9 @@ from rich.console import Console
 from rich.table import Table
 
 from valid_ref.alarms import Raised
-from valid_ref.front import Run
 from valid_ref.guarantees.admissible import distance_to_admissible
 from valid_ref.guarantees.outcome import final_models
+from valid_ref.runs import Run
 
 MEANING = {
     "a": "nobody is Byzantine; everybody is valid and near the optimum",

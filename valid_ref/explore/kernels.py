@@ -38,8 +38,6 @@ V2, V4, V5, VS1 = 1, 2, 4, 8
 FLOOD, COMPARE, NULL_ALARM, RESEND, VALUES = range(5)
 """The places in a rule: how the broadcast goes, as integers."""
 
-MAX_HONEST = 6
-"""A family of sets of at most six agents fits into 64 bits."""
 
 BYZANTINE = 14
 """How a neighbour list names a Byzantine neighbour."""

@@ -1,4 +1,4 @@
-"""The slow twin of the compiled core: small enough to be read, and it remembers who said what.
+"""A slow version of the compiled core, short enough to be read; it remembers who said what.
 
 It finds the cheapest script of a counterexample, checks the compiled core, and is what the core's
 speed is measured against.

@@ -1,6 +1,6 @@
 """Fast forms of `mix`, `evaluation_point` and `step` of `valid_ref.lattice`, under the same names.
 
-`LearnModel` calls these; the definitions are in `valid_ref.lattice`, and tests hold both equal.
+`protocols.measures.Fast` gives them to LearnModel; tests hold both equal.
 """
 
 from collections.abc import Sequence

@@ -9,7 +9,7 @@ import struct
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -24,7 +24,9 @@ class RecordingError(ValidRefError):
     Implements: RE-7, RE-17.
     """
 
-    def __init__(self, message: str, *, clause: str = "RE-7") -> None:
+    default_clause: ClassVar[str] = "RE-7"
+
+    def __init__(self, message: str, *, clause: str | None = None) -> None:
         super().__init__(printable(message), clause=clause)
 
 
@@ -109,7 +111,7 @@ LARGE = 1 << 25
 
 
 def release(arrays: Mapping[str, "np.ndarray[Any, Any]"]) -> None:
-    """Give back the pages of large mapped arrays; whoever looks again reads them again.
+    """Give back the pages of large mapped arrays; they are read again when they are used again.
 
     Implements: RE-15.
     """

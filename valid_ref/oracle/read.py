@@ -26,14 +26,14 @@ from valid_ref.wide import WideIntegers, content
 from valid_ref.wire import Codec, InArrays, LearningRow, Spoken, TableValue, WireError
 
 Array = np.ndarray[Any, Any]
-One = Callable[[str, TableValue], TableValue]
-"""Gives one object for all values of a form that are equal."""
+Intern = Callable[[str, TableValue], TableValue]
+"""Interns the values of a table: equal ones become one object."""
 
 FORMS = {REPORTS: is_report, ESTIMATES: is_estimate}
 
 
-def itself(_form: str, value: TableValue) -> TableValue:
-    """Every value is its own object."""
+def no_interning(_table: str, value: TableValue) -> TableValue:
+    """Every value stays its own object."""
     return value
 
 
@@ -47,9 +47,12 @@ class RowReader:
     """
 
     def __init__(
-        self, parameters: ValidParameters, arrays: Mapping[str, Array], one: One = itself
+        self,
+        parameters: ValidParameters,
+        arrays: Mapping[str, Array],
+        intern: Intern = no_interning,
     ) -> None:
-        self._parameters, self._arrays, self._one = parameters, arrays, one
+        self._parameters, self._arrays, self._intern = parameters, arrays, intern
         self._by_row: dict[tuple[str, int], TableValue] = {}
         self._by_content: dict[tuple[str, tuple[int, ...] | bytes], TableValue] = {}
         self._keys: dict[int, int] = {}
@@ -113,7 +116,7 @@ class RowReader:
     def _checked(self, table: str, row: int, value: TableValue) -> TableValue:
         if not FORMS[table](self._parameters, value):
             raise RecordingError(f"{table}.npy: row {row} is out of range", clause="RE-4")
-        return self._one(table, value)
+        return self._intern(table, value)
 
     def _remember(self, table: str, read: TableValue, value: TableValue) -> None:
         self._held += len(value)
@@ -171,15 +174,15 @@ class Recording:
         models, t = self.arrays["models"], spoken.number
         return models[t - 1], self.arrays["gradients"][t - 1], models[t - 2] if t > 1 else None
 
-    def rounds(self, one: One = itself) -> Iterator[Round]:
-        """The rounds in order, up to the last complete one; `one` joins equal values.
+    def rounds(self, intern: Intern = no_interning) -> Iterator[Round]:
+        """The rounds in order, up to the last complete one; `intern` joins equal values.
 
         Implements: RE-4, RE-5, RE-6, RE-7.
         """
         machine = Valid(self.parameters)
         counts = dict.fromkeys(GROWING, 0)
         hasher = self.genesis.copy()
-        rows = RowReader(self.parameters, self.arrays, one)
+        rows = RowReader(self.parameters, self.arrays, intern)
         for number, (place, line) in enumerate(self._lines(), start=1):
             self._check_rows(counts, line, place)
             if isinstance(line, EndLine):

@@ -77,6 +77,7 @@ class Confirmed:
             self._said = [spoken.said[agent] for agent in agents]
             inside, relation = confirm(self._parameters, spoken.number, earlier, models, gradients)
             real = [v for v in agents if inside[v] and isinstance(self._said[v], LearningMessage)]
+            # Sound: `_said` and `_before` keep the messages of both rounds whose ids are known.
             fit = frozenset(id(self._said[v]) for v in real)
             self._follow = frozenset(v for v in real if relation[v])
         self._fit = self._fit[1], fit

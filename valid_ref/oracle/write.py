@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from valid_ref._version import __version__
 from valid_ref.execution import Execution
-from valid_ref.front import Run
 from valid_ref.lattice import IntVector
 from valid_ref.machine import Edge, Message, Round
 from valid_ref.oracle.files import KNOWN, LOCAL_HEADER, START, RecordingError, npy_header
@@ -34,6 +33,7 @@ from valid_ref.oracle.header import (
 from valid_ref.oracle.log import AgentLine, EdgeLine, EndLine, Line, RoundLine, Rows, line_text
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.learn import LearningMessage
+from valid_ref.runs import Run
 from valid_ref.scenario.build import Prepared
 from valid_ref.scenario.scenario import Scenario
 from valid_ref.wide import WideIntegers
@@ -90,6 +90,7 @@ class RecordingWriter:
 
     def known(self, table: str, value: object) -> int | None:
         """The row of this very object, if it was put before."""
+        # Sound: `_values` keeps every object whose id is known here, so that no id is used again.
         return self._objects.get((table, id(value)))
 
     def put(self, table: str, value: TableValue | LearningMessage) -> int:

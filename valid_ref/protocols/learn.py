@@ -7,9 +7,9 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
+from valid_ref import lattice
 from valid_ref.alarms import Alarm, Alarms, Raised
 from valid_ref.graph import AgentGraph
-from valid_ref.kernels import steps
 from valid_ref.lattice import (
     FloatVector,
     GradientSource,
@@ -124,7 +124,7 @@ class LearnModel:
     parameters: LatticeParameters
     start_model: IntVector = attrs.field(eq=attrs.cmp_using(np.array_equal))
     reading: Reading = attrs.field(factory=Reading)
-    arithmetic: Arithmetic = attrs.field(default=steps, kw_only=True, eq=False, repr=False)
+    arithmetic: Arithmetic = attrs.field(default=lattice, kw_only=True, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         expected = (self.parameters.dimension,)

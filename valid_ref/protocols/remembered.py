@@ -149,7 +149,7 @@ class Remembered(Fast):
 
 
 @attrs.frozen
-class Heard:
+class HeardValues:
     """A mapping of tags as arrays: places of its entries in the public order, and their ids."""
 
     positions: npt.NDArray[np.int64]
@@ -252,20 +252,20 @@ class Replayed(Remembered):
         tags = [machine.tags[position] for position in other.tolist()]
         return told.unknown, [(tag, message[tag]) for tag in tags]
 
-    def _as_arrays(self, machine: ValidatedBroadcast, whole: Values) -> Heard:
+    def _as_arrays(self, machine: ValidatedBroadcast, whole: Values) -> HeardValues:
         """Sorted positions and identities of the entries that are not null.
 
         Made once for every mapping while it is among the last ones.
         """
 
-        def make() -> Heard:
+        def make() -> HeardValues:
             order, size = machine.order, len(whole)
             positions = np.fromiter((order.get(tag, -1) for tag in whole), np.int64, size)
             # The mapping is kept beside the result, and it keeps the objects with these ids.
             objects = np.fromiter(map(id, whole.values()), np.int64, size)
             real = np.flatnonzero((positions >= 0) & (objects != id(None)))
             real = real[np.argsort(positions[real])]
-            return Heard(positions[real], objects[real], bool((positions < 0).any()))
+            return HeardValues(positions[real], objects[real], bool((positions < 0).any()))
 
         return self._heard.once((machine.phase,), (whole,), make)
 

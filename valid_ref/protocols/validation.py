@@ -11,7 +11,7 @@ from valid_ref.protocols.valid import Learned, LearnStage, Memory, Private, Vali
 
 
 @attrs.frozen
-class Fixed:
+class ValidationInput:
     """What one agent brings to validation: its key and what it learned."""
 
     key: int
@@ -49,7 +49,7 @@ class Validation:
         """The phase and the round in it."""
         return self.valid.place(self._learning + round_number)
 
-    def start(self, agent: int, private: Fixed) -> ValidState:
+    def start(self, agent: int, private: ValidationInput) -> ValidState:
         """Fix the transcripts, check the norms, begin with the keys.
 
         Implements: LM-5, LV-2.

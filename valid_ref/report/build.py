@@ -6,7 +6,6 @@ import attrs
 
 from valid_ref._version import __version__
 from valid_ref.execution import Execution
-from valid_ref.front import Run
 from valid_ref.markdown import html_of
 from valid_ref.report.curves import series_of
 from valid_ref.report.layout import kept_rounds, positions
@@ -21,6 +20,7 @@ from valid_ref.report.watched import (
     watch_run,
 )
 from valid_ref.report.words import STORIES
+from valid_ref.runs import Run
 from valid_ref.trace import Erratum, Specification
 from valid_ref.trace.spec_text import erratum_parts
 from valid_ref.witness.story import Played, Story

@@ -56,6 +56,7 @@ class MessageTable:
 
     def index(self, phase: str, message: Message) -> int:
         """The place of a message in the table; a message object is looked at once."""
+        # Sound: the message is kept beside its index, and must be the very same object.
         seen = self.known.get((phase, id(message)))
         if seen is not None and seen[0] is message:
             return seen[1]

@@ -180,11 +180,17 @@ def honest_statistics(
 ) -> tuple[float, float]:
     """|sum ghat| / (n W 2^f) and sum lhat^2 / (n W^2 4^f) of one honest learning phase."""
     graph, lattice = parameters.graph, parameters.lattice
-    machine = LearnModel(graph, lattice, parameters.start_model, parameters.reading)
+    measures = Fast(parameters)
+    machine = LearnModel(
+        graph,
+        lattice,
+        parameters.start_model,
+        parameters.reading,
+        arithmetic=measures.arithmetic,
+    )
     private = {agent: problem.gradient_source(agent) for agent in range(graph.agents)}
     result = run_machine(graph, machine, private)
     own = [machine.transcripts(state).own for state in result.states.values()]
-    measures = Fast(parameters)
     optimality, heterogeneity = measures.statistics(index, [*map(measures.estimate, own)])
     scale = float(parameters.weightings[index].total) * 2.0**lattice.precision.fraction_bits
     return math.sqrt(optimality) / (graph.agents * scale), heterogeneity / (graph.agents * scale**2)

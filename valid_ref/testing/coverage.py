@@ -13,8 +13,8 @@ from valid_ref.adversary.catalogue import AttackPart
 from valid_ref.adversary.edits import Edits
 from valid_ref.alarms import Alarm
 from valid_ref.errors import ValidRefError
-from valid_ref.front import Run, run
 from valid_ref.guarantees.outcome import Outcome
+from valid_ref.runs import Run, run
 from valid_ref.scenario import Scenario, parts, prepare
 from valid_ref.testing import problems
 from valid_ref.testing.attacks import named_attacks

@@ -13,7 +13,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from valid_ref.adversary.scripted import Scripted
 from valid_ref.alarms import Alarms
 from valid_ref.execution import execute
-from valid_ref.front import Run
 from valid_ref.guarantees.outcome import judge
 from valid_ref.machine import Edge, Message
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
@@ -21,6 +20,7 @@ from valid_ref.protocols.broadcast import BroadcastState
 from valid_ref.protocols.learn import PHASE as LEARN
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.valid import KEYS, ValidState
+from valid_ref.runs import Run
 from valid_ref.scenario import Prepared, Scenario, parts, prepare
 from valid_ref.schedule import Precision
 from valid_ref.testing import problems

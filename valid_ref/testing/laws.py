@@ -13,7 +13,6 @@ import attrs
 import numpy as np
 
 from valid_ref.execution import Execution
-from valid_ref.front import Run
 from valid_ref.graph import AgentGraph, assumption_1_plus
 from valid_ref.guarantees.agreement import (
     alarm_reaches_all,
@@ -36,6 +35,7 @@ from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.agreement import AgreementState
 from valid_ref.protocols.broadcast import BroadcastState
 from valid_ref.protocols.valid import Stage, Valid, ValidState
+from valid_ref.runs import Run
 from valid_ref.scenario import Prepared
 from valid_ref.scenario.parts import DerivedBounds
 

@@ -7,9 +7,9 @@ from valid_ref.adversary.attack import AttackError
 from valid_ref.adversary.early_keys import EarlyKeys
 from valid_ref.adversary.hidden import HiddenTranscripts
 from valid_ref.adversary.reports import BalancedReport, HashLiar, LoneVictim
-from valid_ref.front import run
 from valid_ref.guarantees.outcome import final_models
 from valid_ref.protocols.parameters import CheckedKeys
+from valid_ref.runs import run
 from valid_ref.scenario import parts
 from valid_ref.scenario.scenario import Scenario
 from valid_ref.witness.story import Story, Witness, tell_run

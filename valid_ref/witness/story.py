@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 
 import attrs
 
-from valid_ref.front import Run
 from valid_ref.graph import AgentGraph
 from valid_ref.machine import Round
+from valid_ref.runs import Run
 
 
 @attrs.frozen(eq=False)

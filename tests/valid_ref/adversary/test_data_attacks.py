@@ -7,10 +7,10 @@ import pytest
 from tests.support import learned
 from valid_ref.adversary.attack import AttackError, Setting
 from valid_ref.adversary.data import Benign, DeltaPlusEpsilon, LabelFlip, flipped
-from valid_ref.front import Run, run
 from valid_ref.guarantees.admissible import phi
 from valid_ref.guarantees.outcome import Truth, final_models
 from valid_ref.losses import LogisticRegression, Loss, Quadratic, RidgeLeastSquares
+from valid_ref.runs import Run, run
 from valid_ref.scenario import Scenario, parts
 
 BASE = Scenario(

@@ -36,10 +36,10 @@ from valid_ref.adversary.edits import (
 )
 from valid_ref.alarms import Alarm
 from valid_ref.document import DocumentError, structure, unstructure
-from valid_ref.front import run
 from valid_ref.guarantees.local import undetected
 from valid_ref.oracle import recording_digest
 from valid_ref.protocols.learn import LearningMessage
+from valid_ref.runs import run
 from valid_ref.scenario import Scenario, parts, scenario_from_json, scenario_text
 from valid_ref.schedule import Precision
 from valid_ref.wire import is_mapping

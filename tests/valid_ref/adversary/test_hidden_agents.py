@@ -7,10 +7,10 @@ import pytest
 from tests.support import learned
 from valid_ref.adversary.attack import AttackError
 from valid_ref.adversary.hidden import HiddenHashes, HiddenTranscripts
-from valid_ref.front import Run, run
 from valid_ref.graph import assumption_1, assumption_1_plus
 from valid_ref.guarantees.local import broken_relations, equivocations
 from valid_ref.guarantees.outcome import final_models
+from valid_ref.runs import Run, run
 from valid_ref.scenario import Scenario, parts
 
 PATH = Scenario(

@@ -24,9 +24,9 @@ from valid_ref.adversary.models import (
     SpectralHeterogeneity,
     alie_z,
 )
-from valid_ref.front import Run, run
 from valid_ref.guarantees.local import broken_relations, equivocations, undetected
 from valid_ref.lattice import mix, squared_norm
+from valid_ref.runs import Run, run
 from valid_ref.scenario import Scenario, parts
 from valid_ref.schedule import Precision
 

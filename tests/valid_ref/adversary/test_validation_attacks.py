@@ -20,10 +20,10 @@ from valid_ref.adversary.reports import (
     LoneVictim,
     Which,
 )
-from valid_ref.front import Run, run
 from valid_ref.guarantees.local import broken_relations, undetected
 from valid_ref.guarantees.outcome import final_models
 from valid_ref.protocols.parameters import CheckedKeys
+from valid_ref.runs import Run, run
 from valid_ref.scenario import Scenario, parts
 from valid_ref.schedule import Precision
 

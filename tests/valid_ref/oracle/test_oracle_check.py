@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from tests import support
 from valid_ref.adversary.gradients import InconsistentGradient
 from valid_ref.alarms import Alarm, Raised
-from valid_ref.front import run
 from valid_ref.graph import AgentGraph
 from valid_ref.guarantees.outcome import Judgement, Outcome
 from valid_ref.machine import Round
@@ -36,6 +35,7 @@ from valid_ref.protocols.measures import Fast
 from valid_ref.protocols.remembered import Replayed
 from valid_ref.protocols.valid import EstimateStage, HashStage
 from valid_ref.reading import Reading
+from valid_ref.runs import run
 from valid_ref.scenario import Scenario
 from valid_ref.scenario.parts import Family, QuadraticAgent, Quadratics
 from valid_ref.testing.strategies import adversarial_scenarios, scenarios

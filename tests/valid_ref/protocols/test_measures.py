@@ -23,7 +23,7 @@ from valid_ref.protocols.measures import Fast, Plain
 from valid_ref.protocols.parameters import Bounds, CheckedKeys, ParameterError
 from valid_ref.protocols.remembered import ESTIMATES, REPORTS, Remembered, Replayed
 from valid_ref.protocols.valid import HASHES, Learned, Valid
-from valid_ref.protocols.validation import Fixed
+from valid_ref.protocols.validation import ValidationInput
 from valid_ref.reading import Reading
 from valid_ref.scenario import prepare
 from valid_ref.testing.strategies import adversarial_scenarios
@@ -186,7 +186,7 @@ def test_validation_alone_is_the_end_of_the_run(scenario) -> None:
     parameters, T = prepared.parameters, prepared.parameters.lattice.schedule.rounds
     whole = execute(parameters, prepared.private, byzantine=prepared.byzantine)
     fixed = {
-        agent: Fixed(
+        agent: ValidationInput(
             state.memory.private.key,
             Learned(
                 state.memory.fixed_transcripts,
@@ -213,7 +213,7 @@ def test_validation_alone_needs_keys_that_come_after_learning() -> None:
     parameters = support.network(PATH, reading=Reading.without("P11"))
     whole = support.run(parameters)
     fixed = {
-        agent: Fixed(state.memory.private.key, Learned(state.memory.fixed_transcripts))
+        agent: ValidationInput(state.memory.private.key, Learned(state.memory.fixed_transcripts))
         for agent, state in whole.states.items()
     }
     with pytest.raises(ParameterError, match="before learning") as refused:

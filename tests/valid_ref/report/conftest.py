@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from valid_ref.adversary.models import Equivocation
-from valid_ref.front import run
 from valid_ref.report import erratum_view, render_page, view_of, watch_run
+from valid_ref.runs import run
 from valid_ref.scenario import Scenario, parts
 from valid_ref.trace import load_specification
 from valid_ref.witness import WITNESSES

@@ -13,7 +13,6 @@ from valid_ref.explore import Explored, Settings
 from valid_ref.explore.counterexample import Script, replay_script
 from valid_ref.explore.plain import Word
 from valid_ref.explore.settings import BROADCAST_PHASE
-from valid_ref.front import run
 from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import parse_family
 from valid_ref.markdown import html_of
@@ -22,6 +21,7 @@ from valid_ref.report import erratum_view, render_page, run_view, view_of, watch
 from valid_ref.report.layout import kept_rounds, positions
 from valid_ref.report.page import escape_json
 from valid_ref.report.words import ALARMS, STORIES
+from valid_ref.runs import run
 from valid_ref.scenario import Scenario, parts
 from valid_ref.testing.problems import graphs
 from valid_ref.trace import load_specification

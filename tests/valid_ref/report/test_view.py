@@ -11,7 +11,6 @@ from tests import support
 from valid_ref.adversary.actions import Forge, Integers
 from valid_ref.adversary.edits import Edit, Edits
 from valid_ref.alarms import Alarm
-from valid_ref.front import run
 from valid_ref.graph import AgentGraph
 from valid_ref.machine import Round
 from valid_ref.oracle import check, open_recording, record_run
@@ -19,6 +18,7 @@ from valid_ref.protocols.learn import LearningMessage
 from valid_ref.report import run_view, watch_recording, watch_run
 from valid_ref.report.rounds import MessageTable, describe, identity
 from valid_ref.report.view import View
+from valid_ref.runs import run
 from valid_ref.scenario import Scenario, parts
 from valid_ref.schedule import Precision
 from valid_ref.testing.strategies import adversarial_scenarios, scenarios

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from valid_ref.alarms import Alarm
-from valid_ref.front import run
 from valid_ref.guarantees.outcome import Outcome
+from valid_ref.runs import run
 from valid_ref.testing.coverage import GOALS, Found, coverage, generate, missing, reached, sweep
 
 

@@ -8,8 +8,8 @@ import attrs
 import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
 
-from valid_ref.front import run
 from valid_ref.guarantees.outcome import Outcome
+from valid_ref.runs import run
 from valid_ref.scenario import Scenario
 from valid_ref.testing.laws import broken_promises
 from valid_ref.testing.strategies import adversarial_scenarios, scenarios

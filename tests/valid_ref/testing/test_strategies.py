@@ -10,11 +10,11 @@ from valid_ref.adversary.actions import Drop
 from valid_ref.adversary.edits import Edits
 from valid_ref.alarms import Alarm
 from valid_ref.errors import ValidRefError
-from valid_ref.front import run
 from valid_ref.graph import AgentGraph, assumption_1, assumption_1_plus
 from valid_ref.graph_families import complete, cycle, path, star
 from valid_ref.guarantees.bounds import range_conflicts
 from valid_ref.lattice import squared_norm
+from valid_ref.runs import run
 from valid_ref.scenario import Scenario, parts, prepare, scenario_from_json, scenario_text
 from valid_ref.scenario.build import build_graph
 from valid_ref.testing import strategies

@@ -23,7 +23,7 @@ from valid_ref.lattice import (
     mix,
     to_lattice,
 )
-from valid_ref.machine import Message, Round
+from valid_ref.machine import Message
 from valid_ref.protocols.broadcast import BroadcastState
 from valid_ref.protocols.learn import LearnState
 from valid_ref.protocols.parameters import ValidParameters
@@ -197,7 +197,7 @@ def expected_run(case: ConformCase) -> ExpectedRun:
     state = machine.start(agent, private[agent])
     turns, carried = [], _alarms(state)
     for number, spoken in enumerate(execution.rounds, start=1):
-        inbox = _inbox(parameters, spoken, agent)
+        inbox = spoken.inbox(parameters.graph, agent)
         after = machine.receive(state, number, inbox)
         last = number == machine.rounds
         new = (after.memory.alarms if last else _alarms(after))[len(_alarms(state)) :]
@@ -265,12 +265,6 @@ def _noted(
         return gradient
 
     return noting
-
-
-def _inbox(parameters: ValidParameters, spoken: Round, agent: int) -> dict[int, Message]:
-    senders = parameters.graph.neighbours(agent)
-    heard = {sender: spoken.on_edge(sender, agent) for sender in senders}
-    return {sender: message for sender, message in heard.items() if message is not None}
 
 
 def _update(

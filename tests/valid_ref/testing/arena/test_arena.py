@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from valid_ref.adversary.broadcasts import SilentSource
 from valid_ref.adversary.models import Equivocation
 from valid_ref.adversary.reports import EstimateLiar, HashLiar
-from valid_ref.front import run
 from valid_ref.oracle import record_run
 from valid_ref.protocols.valid import Private
+from valid_ref.runs import run
 from valid_ref.scenario import Scenario
 from valid_ref.scenario.build import build_graph, prepare
 from valid_ref.scenario.parts import ConfiguredBounds, Family, RandomQuadratics

@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 from valid_ref.adversary.models import Equivocation
 from valid_ref.cli.arena import ArenaCommand, arena
 from valid_ref.errors import ValidRefError
-from valid_ref.front import run
 from valid_ref.oracle import record_run
+from valid_ref.runs import run
 from valid_ref.scenario import Scenario, scenario_text
 from valid_ref.scenario.parts import Family, RandomQuadratics
 from valid_ref.testing.conform.faults import AGENT, fault_named, faulty_source

@@ -1,4 +1,4 @@
-"""The front door: run a scenario, get everything about the run."""
+"""Run a scenario, and get everything about the run."""
 
 from collections.abc import Callable
 from typing import Any

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from valid_ref.adversary.attack import Setting
 from valid_ref.adversary.data import Benign, benign_target
-from valid_ref.front import run
 from valid_ref.guarantees.outcome import Outcome, Truth, final_models
 from valid_ref.losses import Noise
 from valid_ref.oracle import recording_digest
+from valid_ref.runs import run
 from valid_ref.scenario import Scenario, parts, prepare, scenario_text
 from valid_ref.schedule import Precision
 
@@ -177,7 +177,7 @@ def test_the_checks_certify_delta_plus_eps_not_delta() -> None:
 PROGRAM = """
 import sys
 from pathlib import Path
-from valid_ref.front import run
+from valid_ref.runs import run
 from valid_ref.oracle import recording_digest
 from valid_ref.oracle import record_run
 from valid_ref.scenario import load_scenario
