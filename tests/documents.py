@@ -1,5 +1,6 @@
 """Markdown files of the project: their commands, their code, their links and anchors."""
 
+import functools
 import re
 import shlex
 from collections.abc import Iterator
@@ -57,6 +58,7 @@ def links(text: str) -> Iterator[tuple[int, str, str]]:
         yield from ((number, words, target) for words, target in read_prose(line).links)
 
 
+@functools.cache
 def anchors(text: str) -> set[str]:
     """The anchors of a page: explicit ones, and those that headings get."""
     found = {anchor for line in visible_lines(text) for anchor in read_prose(line).anchors}

@@ -1,5 +1,8 @@
 """The implementations in other languages: vectors, the kit, and networks of all of them."""
 
+import fcntl
+import os
+
 import attrs
 import pytest
 
@@ -42,7 +45,13 @@ def _javascript() -> Implementation:
 @pytest.fixture(scope="session", name="cpp")
 def _cpp(tmp_path_factory) -> Implementation:
     skip_without("g++", "make")
-    return cpp(tmp_path_factory.mktemp("cpp"), "CXXFLAGS=-O0")  # the compiler takes longest
+    # One directory for all processes of a test run: the first builds, the others wait for it.
+    shared = tmp_path_factory.getbasetemp()
+    out = (shared.parent if os.environ.get("PYTEST_XDIST_WORKER") else shared) / "cpp"
+    out.mkdir(exist_ok=True)
+    with (out / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return cpp(out, "CXXFLAGS=-O0")  # the compiler takes longest
 
 
 @pytest.fixture(params=["javascript", "cpp"])
