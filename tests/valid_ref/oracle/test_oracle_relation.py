@@ -94,6 +94,22 @@ def test_confirmed_is_what_the_machines_say(backend, case, columns) -> None:
         assert not decides or not wanted_fit[v] or bool(follow[v]) == wanted_follow[v]
 
 
+@pytest.mark.checks("RE-9", "AR-5")
+@pytest.mark.parametrize("backend", [Backend.NUMPY, Backend.NUMBA])
+def test_a_model_that_no_gradient_gives_is_not_confirmed_where_steps_are_long(backend) -> None:
+    """With A_t = 20 and 2^k = 16 no integer gradient moves an entry by -3; the relation holds."""
+    parameters = support.network(PATH, gradient=(20, 1, 16))
+    assert parameters.lattice.precision.step_bits == 4
+    models = np.tile(parameters.start_model, (3, 1))
+    gradients = np.zeros_like(models)
+    models[1, 0] -= 3
+    gradients[1, 0] = 48
+    case = (parameters, 1, None, models, gradients)
+    assert plain(*case)[1] == [True, False, True]
+    _fit, follow = confirm(*case, backend=backend)
+    assert not follow.any()  # nothing is confirmed at once there, the machines decide
+
+
 @pytest.mark.checks("RE-9", "AR-6", "AR-10")
 @pytest.mark.parametrize("backend", [Backend.NUMPY, Backend.NUMBA])
 @pytest.mark.parametrize("place", [0, 5000, 20_000])
