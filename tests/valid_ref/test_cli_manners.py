@@ -138,7 +138,6 @@ UNWRITABLE = [
     ("run", *SMALL, "--report"),
     ("run", *SMALL, "--plot"),
     ("report", *SMALL, "-o"),
-    ("demo", "-o"),
     ("arena", *SMALL, "-o"),
     ("vectors", "--bundle"),
     ("errata", "P14", "--report"),

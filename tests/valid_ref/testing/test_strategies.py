@@ -106,6 +106,7 @@ def test_named_attacks_have_every_kind_and_every_choice() -> None:
 
 
 @pytest.mark.checks("AD-9")
+@pytest.mark.deep
 def test_a_failing_case_becomes_two_agents_and_one_edit() -> None:
     """Planted: nobody ever says nothing."""
 
