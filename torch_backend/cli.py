@@ -18,6 +18,7 @@ from rich.console import Console
 
 from valid_ref import __version__
 from valid_ref.errors import ValidRefError
+from valid_ref.printable import refusal_of_file
 
 INTERRUPTED = 130
 """The exit status of a run that was stopped by hand, as shells have it."""
@@ -326,6 +327,11 @@ def main() -> None:
     except ValidRefError as error:
         if not _told(error):
             typer.echo(f"valid-torch: {error}", err=True)
+        sys.exit(2)
+    except BrokenPipeError:
+        raise
+    except OSError as error:  # a file that cannot be read or written, whichever command met it
+        typer.echo(f"valid-torch: {refusal_of_file(error)}", err=True)
         sys.exit(2)
     except ImportError as error:
         if error.name not in {"torch", "matplotlib", "sklearn"}:

@@ -20,6 +20,12 @@ def printable(text: object, longest: int = LONGEST) -> str:
     return cut if cut.isprintable() else "".join(map(_escaped, cut))
 
 
+def refusal_of_file(error: OSError) -> str:
+    """A file that cannot be read or written, in one line."""
+    place = "" if error.filename is None else f"{error.filename}: "
+    return printable(f"{place}{error.strerror or error}")
+
+
 def _escaped(character: str) -> str:
     if character.isprintable():
         return character

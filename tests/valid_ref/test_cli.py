@@ -37,6 +37,8 @@ def test_trace_leads_from_a_label_of_the_paper_to_a_line_of_code() -> None:
     output = run("trace", "eq:cc4").output
     assert "AR-6  rule  spec/arithmetic.md:" in output
     assert "valid_ref/lattice.py:" in output
+    for label in ("graph_model", "iid_result"):  # the paper's two labels without a colon
+        assert f"{label}  paper label" in run("trace", label).output
     assert run("trace", "--check").exit_code == 0
     assert "rules" in run("trace").output.splitlines()[-1]
     rows = json.loads(run("trace", "--json").output)["clauses"]

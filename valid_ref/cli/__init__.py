@@ -15,7 +15,7 @@ from valid_ref.cli.run import learn, run
 from valid_ref.cli.specification import errata, trace
 from valid_ref.cli.vectors import vectors
 from valid_ref.errors import ValidRefError
-from valid_ref.printable import printable
+from valid_ref.printable import printable, refusal_of_file
 from valid_ref.trace import own_root, specification_version
 
 app = typer.Typer(
@@ -69,6 +69,5 @@ def main() -> None:
     except BrokenPipeError:
         raise
     except OSError as error:  # a file that cannot be read or written, whichever command met it
-        place = "" if error.filename is None else f"{error.filename}: "
-        typer.echo(f"valid-ref: {printable(f'{place}{error.strerror or error}')}", err=True)
+        typer.echo(f"valid-ref: {refusal_of_file(error)}", err=True)
         sys.exit(2)

@@ -16,7 +16,7 @@ from valid_ref.markdown import visible_lines, without_code
 
 CLAUSE = r"[A-Z]{2}-\d+|VS\d|[VLS]\d"
 ERRATUM = r"[PA]\d{2}"
-LABEL = r"(?:[a-z]+:[\w:.+-]+|graph_model|iid_result)"
+LABEL = r"[a-z]+(?::[\w:.+-]+|_[a-z]+)"
 
 _LINK_TARGET = re.compile(r"\]\([^)]*\)")
 _CLAUSE_START = re.compile(

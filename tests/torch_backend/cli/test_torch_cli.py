@@ -109,6 +109,18 @@ def test_a_missing_extra_is_named(
 
 
 @pytest.mark.checks("EX-14")
+def test_a_place_that_cannot_be_written_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    monkeypatch.setattr(sys, "argv", ["valid-torch", "run", "demo", "-o", str(blocked / "x")])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
 def test_stopping_by_hand_says_how_to_go_on(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first signal stops after a round with status 130; the same command goes on."""
     arguments = ["run", str(made / "tiny.toml"), "-o", str(made / "stopped")]

@@ -440,6 +440,8 @@ def test_where_the_losses_are_ordinary_the_outcome_is_known(honest_path) -> None
     near = judged_with(honest_path, [1.0, 2.0, 3.0], [0.01, 0.0, -0.01], 1.0)
     far = judged_with(honest_path, [1.0, 2.0, 3.0], [5.0, 5.0, 5.0], 1.0)
     assert (near.outcome, far.outcome) == ("a", "failed")
+    for eps_success in (0.0, -1.0, math.inf):  # MO-11: a tolerance is positive
+        assert judged_with(honest_path, [1.0] * 3, [0.0] * 3, eps_success).outcome is None
     for hessians in ([1e307] * 3, [1e-200] * 3, [1e-7, 1.0, 1.0]):
         unknown = judged_with(honest_path, hessians, [0.0] * 3, 1.0)
         assert unknown.outcome is None

@@ -93,6 +93,18 @@ def test_any_changed_byte_is_noticed(place: int, change: int) -> None:
 
 
 @pytest.mark.checks("VE-11")
+def test_a_stored_file_that_calls_itself_compressed_is_refused() -> None:
+    """The method of every member is changed, in both places of the archive, and no byte of it."""
+    local, central = (b"PK\3\4\x14\0\0\0\0\0", b"PK\1\2\x14\3\x14\0\0\0\0\0")
+    assert SMALL.count(local) == SMALL.count(central) > 0
+    changed = SMALL.replace(local, local[:-2] + b"\x08\0").replace(
+        central, central[:-2] + b"\x08\0"
+    )
+    with pytest.raises(VectorError, match="VE-11"):
+        read_bundle(changed)
+
+
+@pytest.mark.checks("VE-11")
 @given(st.binary(max_size=200) | st.integers(0, len(SMALL) - 1).map(lambda end: SMALL[:end]))
 def test_what_is_no_archive_is_refused(content: bytes) -> None:
     with pytest.raises(VectorError, match="VE-11"):

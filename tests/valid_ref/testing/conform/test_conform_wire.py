@@ -189,3 +189,9 @@ def test_an_alarm_of_another_form_is_refused(change) -> None:
     assert caught.value.clause == "CF-9"
     with pytest.raises(wire.FormError):
         wire.alarms_from_json([3])
+
+
+@pytest.mark.checks("RE-17")
+def test_a_number_of_too_many_digits_is_shown_in_words() -> None:
+    for value in (10**5000, -(10**5000), (1, 10**5000)):
+        assert wire.shown(value) == "an integer of very many digits"
