@@ -14,6 +14,7 @@ from valid_ref.graph import AgentGraph
 from valid_ref.hashing import PrimeField, is_prime
 from valid_ref.lattice import WORD_LIMIT, IntVector, LatticeParameters
 from valid_ref.oracle.files import Layout, RecordingError
+from valid_ref.protocols.global_validate import width
 from valid_ref.protocols.learn import LearnModel
 from valid_ref.protocols.measures import estimate_limbs
 from valid_ref.protocols.parameters import Bounds, CheckedKeys, ValidParameters, Weighting
@@ -22,7 +23,7 @@ from valid_ref.scenario.parts import LossPart
 from valid_ref.schedule import Precision, Schedule
 from valid_ref.wire import BoundsLine, WeightingLine, public_parameters
 
-FORMAT = "valid-ref/recording/1"
+FORMAT = "valid-ref/recording/2"
 LONGEST_START = 1 << 12
 """A longer x_0 is written to `start.npy`; readers take either."""
 
@@ -293,6 +294,8 @@ def _weighting(line: WeightingLine) -> Weighting:
         optimality=line.optimality,
         heterogeneity=line.heterogeneity,
         origin=line.origin,
+        optimality_low=line.optimality_low,
+        heterogeneity_low=line.heterogeneity_low,
     )
 
 
@@ -317,7 +320,9 @@ def layouts(parameters: ValidParameters) -> dict[str, Layout]:
         "keys": Layout("<u8", n, ()),
         "reports": Layout("<u8", None, (4 * n,)),
         "estimates": Layout(
-            "<u8", None, (len(parameters.weightings) * (d + 1), estimate_limbs(parameters))
+            "<u8",
+            None,
+            (len(parameters.weightings) * width(parameters), estimate_limbs(parameters)),
         ),
         "deviations": Layout("<i8", None, (2, d)),
         "outputs": Layout("<i8", n, (d,)),

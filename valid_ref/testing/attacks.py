@@ -154,7 +154,7 @@ def _in_learning(shapes: Shapes) -> st.SearchStrategy[actions.Action]:
 def _in_broadcast(shapes: Shapes, phase: str) -> st.SearchStrategy[actions.Action]:
     fields = st.sampled_from(shapes.tags(phase))
     entries = st.integers(0, 3) | st.sampled_from([shapes.prime - 1, -1, shapes.prime])
-    sizes = {HASHES: 4 * shapes.graph.agents, ESTIMATES: shapes.weightings * (shapes.dimension + 1)}
+    sizes = {HASHES: 4 * shapes.graph.agents, ESTIMATES: shapes.weightings * shapes.dimension}
     value: st.SearchStrategy[actions.Value] = (
         st.builds(actions.Integer, entries)
         if phase == KEYS
