@@ -10,6 +10,7 @@ from valid_ref.execution import Execution, execute
 from valid_ref.guarantees.outcome import Judgement, judge
 from valid_ref.lattice import from_lattice
 from valid_ref.scenario.build import Prepared, prepare
+from valid_ref.scenario.rehearse import Rehearse, rehearse
 from valid_ref.scenario.scenario import Scenario, scenario_as_json
 from valid_ref.wire import alarms_as_json
 
@@ -45,12 +46,19 @@ class Run:
         }
 
 
-def run(scenario: Scenario, watch: Callable[[int], None] | None = None) -> Run:
+def run(
+    scenario: Scenario,
+    watch: Callable[[int], None] | None = None,
+    *,
+    rehearsals: Rehearse = rehearse,
+) -> Run:
     """Run a scenario from the first gradient to the verdict and judge the outcome.
+
+    `rehearsals` runs the honest rehearsals that thresholds are calibrated by.
 
     Implements: VA-6, VA-8.
     """
-    prepared = prepare(scenario)
+    prepared = prepare(scenario, rehearsals)
     execution = execute(
         prepared.parameters,
         prepared.private,

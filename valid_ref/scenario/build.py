@@ -1,12 +1,16 @@
 """From a scenario to what a run needs: parameters, losses, private inputs, the adversary."""
 
+import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import attrs
 import numpy as np
 
+from valid_ref._version import __version__
 from valid_ref.adversary.attack import Deviation, Setting
+from valid_ref.document import read_json, structure
 from valid_ref.graph import AgentGraph, assumption_1, assumption_1_plus
 from valid_ref.graph_families import parse_family
 from valid_ref.guarantees.admissible import heterogeneity
@@ -16,6 +20,7 @@ from valid_ref.guarantees.bounds import (
     derive_bounds,
     range_conflicts,
 )
+from valid_ref.guarantees.calibration import Statistics
 from valid_ref.hashing import PrimeField
 from valid_ref.lattice import IntVector, LatticeParameters, default_limits, squared_norm, to_lattice
 from valid_ref.losses import (
@@ -30,11 +35,13 @@ from valid_ref.losses import (
 from valid_ref.machine import Adversary
 from valid_ref.protocols.parameters import (
     Bounds,
+    CheckedKeys,
     ParameterError,
     ValidParameters,
 )
 from valid_ref.protocols.valid import Private
 from valid_ref.scenario.parts import (
+    CalibratedThresholds,
     ConfiguredBounds,
     ConstantSteps,
     DataAgent,
@@ -51,8 +58,9 @@ from valid_ref.scenario.parts import (
     RandomRidge,
     Ridge,
 )
-from valid_ref.scenario.scenario import Scenario
-from valid_ref.scenario.weightings import build_weightings
+from valid_ref.scenario.rehearse import Rehearsals, Rehearse, Watch, rehearse
+from valid_ref.scenario.scenario import Scenario, scenario_as_json
+from valid_ref.scenario.weightings import build_weightings, with_weights
 from valid_ref.schedule import (
     Schedule,
     ScheduleError,
@@ -81,35 +89,17 @@ class Prepared:
     notes: tuple[str, ...]
 
 
-def prepare(scenario: Scenario) -> Prepared:
+def prepare(scenario: Scenario, rehearsals: Rehearse = rehearse) -> Prepared:
     """Build all that a scenario describes; refuse what does not fit together.
+
+    `rehearsals` runs the honest rehearsals that thresholds are calibrated by.
 
     Implements: VA-6.
     """
-    field, graph = PrimeField(scenario.prime), build_graph(scenario)
-    problem = build_problem(scenario, graph.agents)
-    schedule = build_schedule(scenario, graph, problem)
-    lattice = default_limits(
-        problem.dimension,
-        schedule,
-        graph.max_degree,
-        scenario.prime,
-        enforce_field_range=scenario.reading.P20,
-    )
-    start = _start_model(scenario, problem, lattice)
+    parameters, problem, notes = without_checks(scenario)
+    graph = parameters.graph
     delta = heterogeneity(problem) if scenario.delta is None else scenario.delta
-    bounds, notes = _bounds(scenario, problem, schedule, lattice, start)
-    parameters = ValidParameters(
-        graph=graph,
-        lattice=lattice,
-        start_model=start,
-        field=field,
-        bounds=bounds,
-        weightings=(),
-        checked_keys=scenario.keys_checked,
-        reading=scenario.reading,
-    )
-    weightings, said = build_weightings(scenario, parameters, problem, delta)
+    weightings, said = build_weightings(scenario, parameters, problem, delta, rehearsals)
     parameters = attrs.evolve(parameters, weightings=weightings)
     notes += said
     byzantine, said = _byzantine(scenario, graph)
@@ -125,6 +115,72 @@ def prepare(scenario: Scenario) -> Prepared:
         eps_success=_success(scenario, problem),
         notes=notes + said,
     )
+
+
+def without_checks(scenario: Scenario) -> tuple[ValidParameters, Problem, tuple[str, ...]]:
+    """The parameters but for the weightings, the losses, and what is to be said about them."""
+    graph = build_graph(scenario)
+    problem = build_problem(scenario, graph.agents)
+    schedule = build_schedule(scenario, graph, problem)
+    lattice = default_limits(
+        problem.dimension,
+        schedule,
+        graph.max_degree,
+        scenario.prime,
+        enforce_field_range=scenario.reading.P20,
+    )
+    start = _start_model(scenario, problem, lattice)
+    bounds, notes = _bounds(scenario, problem, schedule, lattice, start)
+    parameters = ValidParameters(
+        graph=graph,
+        lattice=lattice,
+        start_model=start,
+        field=PrimeField(scenario.prime),
+        bounds=bounds,
+        weightings=(),
+        checked_keys=scenario.keys_checked,
+        reading=scenario.reading,
+    )
+    return parameters, problem, notes
+
+
+def kept_rehearsals(
+    scenario: Scenario, directory: Path, *, jobs: int = 1, watch: Watch | None = None
+) -> Rehearsals:
+    """Rehearsals of a scenario that are kept in a directory and found again by their content.
+
+    Implements: GU-12.
+    """
+    document = {"version": __version__, "scenario": scenario_as_json(_rehearsed(scenario))}
+    text = json.dumps(document, sort_keys=True)
+    return Rehearsals(directory, text, rehearse_document, jobs=jobs, watch=watch)
+
+
+def _rehearsed(scenario: Scenario) -> Scenario:
+    """What rehearsals depend on: neither attacks nor keys nor thresholds."""
+    checks = tuple(
+        attrs.evolve(check, thresholds=CalibratedThresholds())
+        for check in scenario.checks
+        if isinstance(check.thresholds, CalibratedThresholds)
+    )
+    return attrs.evolve(
+        scenario,
+        attack=None,
+        byzantine=(),
+        keys=None,
+        bounds=NoBounds(),
+        checks=checks,
+        delta=None,
+        eps_success=None,
+        keys_checked=CheckedKeys.ALL,
+    )
+
+
+def rehearse_document(text: str, indices: Sequence[int]) -> list[Statistics]:
+    """The rehearsals of a document of `kept_rehearsals`, in whatever process this is called."""
+    scenario: Scenario = structure(Scenario, read_json(text)["scenario"])
+    parameters, problem, _notes = without_checks(scenario)
+    return rehearse(with_weights(scenario, parameters), problem, indices)
 
 
 def build_graph(scenario: Scenario) -> AgentGraph:
