@@ -48,6 +48,9 @@ class Run:
 def run(scenario: Scenario, watch: Callable[[int], None] | None = None) -> Run:
     """Run a scenario from the first gradient to the verdict and judge the outcome.
 
+    `scenario` of the result has the coins that were drawn, if any were: to run it again gives the
+    same run.
+
     Implements: VA-6, VA-8.
     """
     prepared = prepare(scenario)
@@ -61,7 +64,7 @@ def run(scenario: Scenario, watch: Callable[[int], None] | None = None) -> Run:
     judgement = judge(
         execution, prepared.problem, delta=prepared.delta, eps_success=prepared.eps_success
     )
-    return Run(scenario, prepared, execution, judgement)
+    return Run(prepared.scenario, prepared, execution, judgement)
 
 
 def agents_as_json(finished: Run) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from valid_ref.cli import options
 from valid_ref.cli.progress import progress_of
 from valid_ref.cli.recordings import render_verdict
 from valid_ref.printable import printable
-from valid_ref.scenario import Scenario
+from valid_ref.scenario import Scenario, settled
 from valid_ref.scenario.build import Prepared, prepare
 
 if TYPE_CHECKING:
@@ -76,6 +76,7 @@ def arena(
     byzantine: options.Byzantine = None,
     attack: options.Attack = None,
     seed: options.Seed = None,
+    coins: options.Coins = None,
     eps_success: options.EpsSuccess = None,
     output: Annotated[
         Path | None,
@@ -112,9 +113,10 @@ def arena(
         byzantine=byzantine,
         attack=attack,
         seed=seed,
+        coins=coins,
         eps_success=eps_success,
     )
-    chosen = options.chosen_scenario(scenario, given)
+    chosen = settled(options.chosen_scenario(scenario, given))
     prepared = prepare(chosen)
     pairs = [_pair(text) for text in agent or []]
     commands = assigned(pairs, prepared.parameters.graph.agents, prepared.byzantine)

@@ -33,7 +33,12 @@ Thresholds = Annotated[
 Byzantine = Annotated[str | None, typer.Option(help="Byzantine agents: 3,4")]
 Attack = Annotated[str | None, typer.Option(help="equivocation, benign:fraction=0.5, ...")]
 Without = Annotated[str | None, typer.Option(help="Turn repairs off: P07,P14; all: as-printed")]
-Seed = Annotated[int | None, typer.Option(min=0, help="Seed of losses, batches, keys.")]
+Seed = Annotated[
+    int | None, typer.Option(min=0, help="A simulation: losses, batches, keys from this number.")
+]
+Coins = Annotated[
+    str | None, typer.Option(help="Repeat a run: the 64 digits that were drawn for it.")
+]
 EpsSuccess = Annotated[float | None, typer.Option(help="Tolerance of the outcome.")]
 
 
@@ -52,12 +57,15 @@ class Chosen:
     attack: str | None = None
     without: str | None = None
     seed: int | None = None
+    coins: str | None = None
     eps_success: float | None = None
 
 
 def chosen_scenario(path: Path | None, chosen: Chosen) -> Scenario:
     """The scenario of a file, or the default one, with the options put in."""
     scenario = Scenario() if path is None else load_scenario(path)
+    if chosen.seed is not None or chosen.coins is not None:
+        scenario = attrs.evolve(scenario, seed=None, coins=None)
     changes: dict[str, Any] = {
         "graph": None if chosen.graph is None else Family(chosen.graph),
         "loss": _part(LossPart, chosen.loss, "--loss"),
@@ -68,6 +76,7 @@ def chosen_scenario(path: Path | None, chosen: Chosen) -> Scenario:
         "attack": _part(AttackPart | None, chosen.attack, "--attack"),
         "without": None if chosen.without is None else _errata(chosen.without),
         "seed": chosen.seed,
+        "coins": chosen.coins,
         "eps_success": chosen.eps_success,
     }
     if chosen.weights is not None or chosen.thresholds is not None:

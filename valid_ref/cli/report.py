@@ -47,6 +47,7 @@ def report(
     attack: options.Attack = None,
     without: options.Without = None,
     seed: options.Seed = None,
+    coins: options.Coins = None,
     eps_success: options.EpsSuccess = None,
     output: Output = Path("report.html"),
     as_json: Annotated[
@@ -77,6 +78,7 @@ def report(
         attack=attack,
         without=without,
         seed=seed,
+        coins=coins,
         eps_success=eps_success,
     )
     watched = _watched(source, chosen, hidden=quiet or as_json)
@@ -101,8 +103,8 @@ def demo(
       valid-ref demo --rounds 50 -o demo.html
     """  # noqa: D301 - \b keeps the lines of the examples apart
     scenarios = {
-        "Everybody honest": Scenario(rounds=rounds),
-        "One agent cheats": Scenario(rounds=rounds, byzantine=(4,), attack=Equivocation()),
+        "Everybody honest": Scenario(rounds=rounds, seed=0),
+        "One agent cheats": Scenario(rounds=rounds, seed=0, byzantine=(4,), attack=Equivocation()),
     }
     watched = []
     for label, scenario in scenarios.items():

@@ -23,7 +23,7 @@ from valid_ref.protocols.learn import LearningMessage, LearnModel
 from valid_ref.report import view_of, watch_run
 from valid_ref.report.curves import draw, require_matplotlib, series_of
 from valid_ref.runs import run as run_scenario
-from valid_ref.scenario import scenario_schema, scenario_text
+from valid_ref.scenario import scenario_schema, scenario_text, settled
 from valid_ref.scenario.build import diminishing_constants
 from valid_ref.scenario.parts import Diminishing
 from valid_ref.schedule import Precision, harmonic, inverse_root, make_schedule
@@ -45,6 +45,7 @@ def run(
     attack: options.Attack = None,
     without: options.Without = None,
     seed: options.Seed = None,
+    coins: options.Coins = None,
     eps_success: options.EpsSuccess = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     save: Annotated[Path | None, typer.Option(help="Write the scenario here, whole.")] = None,
@@ -88,9 +89,10 @@ def run(
         attack=attack,
         without=without,
         seed=seed,
+        coins=coins,
         eps_success=eps_success,
     )
-    chosen = options.chosen_scenario(scenario, given)
+    chosen = settled(options.chosen_scenario(scenario, given))
     if plot is not None:
         require_matplotlib(plot)
     if save is not None:

@@ -162,15 +162,15 @@ def rehearse(
 ) -> Thresholds:
     """The thresholds of the weighting of this index, a factor above what honest runs show.
 
-    Without noise every rehearsal is the same, and one is enough. Rehearsals take the seeds after
-    the run's own, so they never see its mini-batches.
+    Without noise every rehearsal is the same, and one is enough. Rehearsals have coins of their
+    own, so they never see the run's mini-batches.
 
     Implements: GU-9.
     """
     noiseless = problem.gradient_deviation(1.0) == 0  # it grows with the radius, if at all
-    seeds = range(problem.seed + 1, problem.seed + 1 + (1 if noiseless else part.runs))
     found = [
-        honest_statistics(parameters, attrs.evolve(problem, seed=seed), index) for seed in seeds
+        honest_statistics(parameters, problem.rehearsal(number), index)
+        for number in range(1 if noiseless else part.runs)
     ]
     return thresholds_from_runs(found, part.factor)
 

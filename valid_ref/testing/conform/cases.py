@@ -102,6 +102,7 @@ def _scenario(graph: parts.GraphPart = RING, **changes: Any) -> Scenario:
         bounds=parts.ConfiguredBounds(100.0, 20.0),
         checks=TWO,
         eps_success=1.0,
+        seed=0,
     )
     return attrs.evolve(scenario, **changes)
 
