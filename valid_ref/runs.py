@@ -54,11 +54,19 @@ def run(
 ) -> Run:
     """Run a scenario from the first gradient to the verdict and judge the outcome.
 
-    `rehearsals` runs the honest rehearsals that thresholds are calibrated by.
+    `rehearsals` runs the honest rehearsals that thresholds are calibrated by. `scenario` of the
+    result has the coins that were drawn, if any were: to run it again gives the same run.
 
     Implements: VA-6, VA-8.
     """
-    prepared = prepare(scenario, rehearsals)
+    return run_prepared(prepare(scenario, rehearsals), watch)
+
+
+def run_prepared(prepared: Prepared, watch: Callable[[int], None] | None = None) -> Run:
+    """Run what was prepared, and judge the outcome.
+
+    Implements: VA-6, VA-8.
+    """
     execution = execute(
         prepared.parameters,
         prepared.private,
@@ -69,7 +77,7 @@ def run(
     judgement = judge(
         execution, prepared.problem, delta=prepared.delta, eps_success=prepared.eps_success
     )
-    return Run(scenario, prepared, execution, judgement)
+    return Run(prepared.scenario, prepared, execution, judgement)
 
 
 def agents_as_json(finished: Run) -> list[dict[str, Any]]:

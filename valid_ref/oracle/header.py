@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
+from valid_ref.coins import check_hexadecimal
 from valid_ref.document import schema, unstructure
 from valid_ref.errors import ValidRefError
 from valid_ref.graph import AgentGraph
@@ -44,7 +45,11 @@ COUNTS_OF_LOSSES = {"seed": (0, (1 << 64) - 1), "batch": (1, 1 << 40)}
 
 @attrs.frozen
 class Losses:
-    """The losses as scenarios have them, and the tolerances of the outcome, where known."""
+    """The losses as scenarios have them, and the tolerances of the outcome, where known.
+
+    `seed` is that of the data of random losses; `coins` are those that were drawn for the run, if
+    any were.
+    """
 
     kind: ClassVar[str] = "losses"
     loss: LossPart
@@ -52,6 +57,11 @@ class Losses:
     batch: int
     delta: float
     eps_success: float
+    coins: str | None = None
+
+    def __attrs_post_init__(self) -> None:
+        if self.coins is not None:
+            check_hexadecimal(self.coins)
 
 
 @attrs.frozen
@@ -222,7 +232,7 @@ def in_array(header: Header) -> bool:
 
 
 def header_text(header: Header) -> str:
-    """The canonical text of a header; `flood_held` is left out where it is empty.
+    """The canonical text of a header; what is empty is left out: `flood_held`, `coins`.
 
     Implements: RE-2.
     """
@@ -230,6 +240,8 @@ def header_text(header: Header) -> str:
     document = unstructure(written)
     if not header.flood_held:
         del document["flood_held"]
+    if header.losses is not None and header.losses.coins is None:
+        del document["losses"]["coins"]
     return json.dumps(document, indent=1) + "\n"
 
 

@@ -138,8 +138,9 @@ def _statistics(
 def _norms(parameters: ValidParameters, weights: Array, gradients: Array) -> Array:
     """[rounds, agents]: lengths of weighted sums so far; as printed, weighted sums of lengths."""
     if parameters.reading.P27:
-        return np.linalg.norm(np.cumsum(weights[:, None, None] * gradients, axis=0), axis=2)
-    return np.cumsum(weights[:, None] * np.linalg.norm(gradients, axis=2), axis=0)
+        sums = np.cumsum(weights[:, None, None] * gradients, axis=0)
+        return np.sqrt((sums**2).sum(axis=2))
+    return np.cumsum(weights[:, None] * np.sqrt((gradients**2).sum(axis=2)), axis=0)
 
 
 def _shares(weighting: Weighting) -> Array:

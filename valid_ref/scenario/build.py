@@ -10,6 +10,7 @@ import numpy as np
 
 from valid_ref._version import __version__
 from valid_ref.adversary.attack import Deviation, Setting
+from valid_ref.coins import Coins
 from valid_ref.document import read_json, structure
 from valid_ref.graph import AgentGraph, assumption_1, assumption_1_plus
 from valid_ref.graph_families import parse_family
@@ -59,7 +60,13 @@ from valid_ref.scenario.parts import (
     Ridge,
 )
 from valid_ref.scenario.rehearse import Rehearsals, Rehearse, Watch, rehearse
-from valid_ref.scenario.scenario import Scenario, scenario_as_json
+from valid_ref.scenario.scenario import (
+    Scenario,
+    run_coins,
+    sample_coins,
+    scenario_as_json,
+    settled,
+)
 from valid_ref.scenario.weightings import build_weightings, with_weights
 from valid_ref.schedule import (
     Schedule,
@@ -76,9 +83,11 @@ from valid_ref.schedule import (
 class Prepared:
     """A scenario made ready: everything that `execute` and the oracle of outcomes take.
 
+    `scenario` is the one that was asked for, with the coins that were drawn for it, if any were.
     `notes` are what the parameters had to say when they were made (GV-7, AD-6).
     """
 
+    scenario: Scenario
     parameters: ValidParameters
     problem: Problem
     private: Mapping[int, Private]
@@ -92,10 +101,13 @@ class Prepared:
 def prepare(scenario: Scenario, rehearsals: Rehearse = rehearse) -> Prepared:
     """Build all that a scenario describes; refuse what does not fit together.
 
-    `rehearsals` runs the honest rehearsals that thresholds are calibrated by.
+    `rehearsals` runs the honest rehearsals that thresholds are calibrated by. Where the scenario
+    has neither seed nor coins, coins are drawn; `scenario` of the result has them, and prepares
+    the same again.
 
-    Implements: VA-6.
+    Implements: VA-6, LV-3.
     """
+    scenario = settled(scenario)
     parameters, problem, notes = without_checks(scenario)
     graph = parameters.graph
     delta = heterogeneity(problem) if scenario.delta is None else scenario.delta
@@ -103,12 +115,14 @@ def prepare(scenario: Scenario, rehearsals: Rehearse = rehearse) -> Prepared:
     parameters = attrs.evolve(parameters, weightings=weightings)
     notes += said
     byzantine, said = _byzantine(scenario, graph)
-    setting = Setting(parameters, problem, byzantine, delta, scenario.seed)
+    coins = run_coins(scenario)
+    setting = Setting.of(parameters, problem, byzantine, delta, coins.child("attack"))
     deviation = Deviation() if scenario.attack is None else scenario.attack.build(setting)
     return Prepared(
+        scenario=scenario,
         parameters=parameters,
         problem=problem,
-        private=_private(scenario, problem, deviation),
+        private=_private(scenario, problem, deviation, coins),
         byzantine=byzantine,
         adversary=deviation.adversary,
         delta=delta,
@@ -249,8 +263,10 @@ def _byzantine(scenario: Scenario, graph: AgentGraph) -> tuple[frozenset[int], t
     return byzantine, () if report.holds else (f"no guarantee applies: {report.reason}",)
 
 
-def _private(scenario: Scenario, problem: Problem, deviation: Deviation) -> Mapping[int, Private]:
-    """Gradients and keys; keys are drawn from the seed unless the scenario names them.
+def _private(
+    scenario: Scenario, problem: Problem, deviation: Deviation, coins: Coins
+) -> Mapping[int, Private]:
+    """Gradients and keys; keys are made of the coins unless the scenario names them.
 
     Implements: LV-3.
     """
@@ -261,8 +277,7 @@ def _private(scenario: Scenario, problem: Problem, deviation: Deviation) -> Mapp
     for agent in agents:
         source = deviation.gradient_sources.get(agent, problem.gradient_source(agent))
         if scenario.keys is None:
-            generator = np.random.default_rng([scenario.seed, agent, 0, 1])
-            key = int(generator.integers(0, scenario.prime))
+            key = coins.integer_below(scenario.prime, "key", agent)
         else:
             key = scenario.keys[agent]
         PrimeField(scenario.prime).check_key(key)
@@ -282,24 +297,29 @@ def _success(scenario: Scenario, problem: Problem) -> float:
 
 
 def build_problem(scenario: Scenario, agents: int) -> Problem:
-    """One loss per agent, with the scenario's batch size and seed."""
+    """One loss per agent, with the scenario's batch size and the coins of its mini-batches."""
+    return attrs.evolve(build_losses(scenario, agents), coins=sample_coins(scenario))
+
+
+def build_losses(scenario: Scenario, agents: int) -> Problem:
+    """The losses alone, which everybody may know: no coins, hence no mini-batches."""
     part = scenario.loss
     if isinstance(part, RandomQuadratics):
         _check_size(part.dimension, 1)
         return random_quadratics(
             agents,
             part.dimension,
-            scenario.seed,
+            scenario.data_seed,
             condition=part.condition,
             scale=part.scale,
             noise=part.noise,
             spread=part.spread,
             batch=scenario.batch,
-        )
+        ).public()
     losses = tuple(_losses(scenario, agents))
     if len(losses) != agents:
         raise LossError(f"{len(losses)} losses for {agents} agents", clause="MO-9")
-    return Problem(losses, scenario.batch, scenario.seed)
+    return Problem(losses, scenario.batch)
 
 
 def _losses(scenario: Scenario, agents: int) -> list[Loss]:
@@ -319,7 +339,7 @@ def _losses(scenario: Scenario, agents: int) -> list[Loss]:
         kind = RidgeLeastSquares if isinstance(part, RandomRidge) else LogisticRegression
         signs = isinstance(part, RandomLogistic)
         data = [
-            _random_data(scenario.seed, agent, part.dimension, part.samples, signs=signs)
+            _random_data(scenario.data_seed, agent, part.dimension, part.samples, signs=signs)
             for agent in range(agents)
         ]
         return [kind(_matrix(one.features), np.array(one.targets), part.ridge) for one in data]

@@ -40,21 +40,13 @@ class Rehearse(Protocol):
         """The statistics of these rehearsals, in this order."""
 
 
-def rehearsal(problem: Problem, index: int) -> Problem:
-    """The same problem with the mini-batches of this rehearsal, independent of the run's own.
-
-    Implements: GU-12.
-    """
-    return attrs.evolve(problem, seed=problem.seed + 1 + index)
-
-
 def rehearse_one(parameters: ValidParameters, problem: Problem, index: int) -> Statistics:
     """The statistics of one rehearsal, by the machine of LearnModel.
 
     Implements: GU-12.
     """
     graph, measures = parameters.graph, Fast(parameters)
-    other = rehearsal(problem, index)
+    other = problem.rehearsal(index)
     machine = LearnModel(
         graph,
         parameters.lattice,
@@ -92,7 +84,7 @@ def _together(
     lattice, n, d = parameters.lattice, parameters.graph.agents, parameters.lattice.dimension
     neighbours = _neighbour_matrix(parameters)
     degrees = neighbours.sum(axis=1)[:, np.newaxis]
-    sources = [rehearsal(problem, i).gradient_source(v) for i in indices for v in range(n)]
+    sources = [problem.rehearsal(i).gradient_source(v) for i in indices for v in range(n)]
     models = np.tile(parameters.start_model, (len(indices), n, 1))
     totals = WeightedTotals([w.weights for w in parameters.weightings], models.size)
     for t in range(1, lattice.schedule.rounds + 1):
