@@ -45,6 +45,10 @@ class Alarm(enum.Enum):
     """The sum of the gradient estimates is too far from zero."""
     TOO_HETEROGENEOUS = ("too-heterogeneous", "GV-6")
     """The gradient estimates are longer than the heterogeneity allows."""
+    TOO_OPTIMAL = ("too-optimal", "GV-13")
+    """The sum of the gradient estimates is nearer to zero than in honest runs."""
+    TOO_HOMOGENEOUS = ("too-homogeneous", "GV-13")
+    """The gradient estimates are shorter than in honest runs."""
     NEIGHBOUR_ALARM = ("neighbour-alarm", "SA-3")
     """A neighbour says that it has an alarm."""
 

@@ -46,6 +46,8 @@ class Reading:
     """A broadcast value is forwarded once, not in every round."""
     P24: bool = True
     """The weights of the estimates cover all T rounds and are divided by their sum."""
+    P27: bool = True
+    """Heterogeneity is tested on the lengths of averaged gradients, not on averaged lengths."""
 
     @classmethod
     def repaired(cls) -> "Reading":

@@ -10,6 +10,7 @@ from valid_ref.execution import Execution, execute
 from valid_ref.guarantees.outcome import Judgement, judge
 from valid_ref.lattice import from_lattice
 from valid_ref.scenario.build import Prepared, prepare
+from valid_ref.scenario.rehearse import Rehearse, rehearse
 from valid_ref.scenario.scenario import Scenario, scenario_as_json
 from valid_ref.wire import alarms_as_json
 
@@ -45,12 +46,27 @@ class Run:
         }
 
 
-def run(scenario: Scenario, watch: Callable[[int], None] | None = None) -> Run:
+def run(
+    scenario: Scenario,
+    watch: Callable[[int], None] | None = None,
+    *,
+    rehearsals: Rehearse = rehearse,
+) -> Run:
     """Run a scenario from the first gradient to the verdict and judge the outcome.
+
+    `rehearsals` runs the honest rehearsals that thresholds are calibrated by. `scenario` of the
+    result has the coins that were drawn, if any were: to run it again gives the same run.
 
     Implements: VA-6, VA-8.
     """
-    prepared = prepare(scenario)
+    return run_prepared(prepare(scenario, rehearsals), watch)
+
+
+def run_prepared(prepared: Prepared, watch: Callable[[int], None] | None = None) -> Run:
+    """Run what was prepared, and judge the outcome.
+
+    Implements: VA-6, VA-8.
+    """
     execution = execute(
         prepared.parameters,
         prepared.private,
@@ -61,7 +77,7 @@ def run(scenario: Scenario, watch: Callable[[int], None] | None = None) -> Run:
     judgement = judge(
         execution, prepared.problem, delta=prepared.delta, eps_success=prepared.eps_success
     )
-    return Run(scenario, prepared, execution, judgement)
+    return Run(prepared.scenario, prepared, execution, judgement)
 
 
 def agents_as_json(finished: Run) -> list[dict[str, Any]]:

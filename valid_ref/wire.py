@@ -596,6 +596,8 @@ class WeightingLine:
     total: tuple[int, int]
     optimality: int
     heterogeneity: int
+    optimality_low: int
+    heterogeneity_low: int
     origin: str = "configured"
 
 
@@ -655,6 +657,8 @@ def public_parameters(parameters: ValidParameters) -> PublicParameters:
                 total=weighting.total.as_integer_ratio(),
                 optimality=weighting.optimality,
                 heterogeneity=weighting.heterogeneity,
+                optimality_low=weighting.optimality_low,
+                heterogeneity_low=weighting.heterogeneity_low,
                 origin=weighting.origin,
             )
             for weighting in parameters.weightings

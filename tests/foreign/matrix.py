@@ -33,7 +33,7 @@ TIMEOUT = 120.0
 EXAMPLES = 50
 """Generated cases of the kit."""
 
-HONEST = Scenario(graph=Family("paper"), loss=RandomQuadratics(dimension=2), rounds=5)
+HONEST = Scenario(graph=Family("paper"), loss=RandomQuadratics(dimension=2), rounds=5, seed=0)
 TRIALS: Mapping[str, Scenario] = {
     "honest": HONEST,
     "equivocation": attrs.evolve(HONEST, byzantine=(4,), attack=Equivocation()),

@@ -31,7 +31,7 @@ from valid_ref.scenario import (
 from valid_ref.scenario.scenario import parse_integers, parse_part
 
 SCENARIOS = [
-    Scenario(),
+    Scenario(seed=0),
     Scenario(
         graph=parts.Edges(3, ((0, 1), (1, 2))),
         loss=parts.Quadratics(
@@ -51,12 +51,14 @@ SCENARIOS = [
         without=("P07", "P14"),
         byzantine=(2,),
         attack=Benign(0.25),
+        seed=0,
     ),
     Scenario(
         loss=parts.Ridge((parts.DataAgent(((1.0, 2.0),), (1.0,)),), 0.5),
         schedule=parts.ConstantSteps(0.1, 0.1),
         bounds=parts.NoBounds(),
         checks=(),
+        seed=0,
     ),
 ]
 
@@ -117,6 +119,7 @@ def test_reader_and_schema_refuse_the_same_documents(data: st.DataObject) -> Non
                 not refused_for_form
                 or "expected" in error.message
                 or ("format" in str(error) or "negative" in error.message)
+                or "coins are not" in error.message
             )
     else:
         assert valid
@@ -187,7 +190,7 @@ def test_shorthand_on_the_command_line() -> None:
 
 
 def test_every_default_is_written_out() -> None:
-    document = scenario_as_json(Scenario())
+    document = scenario_as_json(Scenario(seed=0))
     assert set(document) == {field.name for field in attrs.fields(Scenario)}
 
 

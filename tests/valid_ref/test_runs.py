@@ -94,7 +94,7 @@ def test_noiseless_honest_runs_pass_the_global_checks(graph, seed, thresholds) -
 
 @pytest.mark.checks("VA-5", "VA-3", "AN-8")
 def test_the_distance_shrinks_like_one_over_t() -> None:
-    scenario = Scenario(graph=parts.Family("complete:4"), loss=parts.RandomQuadratics(2))
+    scenario = Scenario(graph=parts.Family("complete:4"), loss=parts.RandomQuadratics(2), seed=0)
     found = {}
     for T in (100, 400, 1200):
         finished = run(attrs.evolve(scenario, rounds=T))
@@ -107,7 +107,9 @@ def test_the_distance_shrinks_like_one_over_t() -> None:
 
 @pytest.mark.checks("VA-5")
 def test_outcomes_without_an_adversary() -> None:
-    scenario = Scenario(graph=parts.Family("cycle:4"), loss=parts.RandomQuadratics(2), rounds=10)
+    scenario = Scenario(
+        graph=parts.Family("cycle:4"), loss=parts.RandomQuadratics(2), rounds=10, seed=0
+    )
     assert run(attrs.evolve(scenario, eps_success=100.0)).outcome == "a"
     assert run(attrs.evolve(scenario, eps_success=1e-12)).outcome == "failed"
     broken = run(attrs.evolve(scenario, without=("P13",), eps_success=100.0))
@@ -129,6 +131,7 @@ BENIGN = Scenario(
     byzantine=(4,),
     checks=(parts.Check("t^1", parts.Polynomial(), parts.ConfiguredThresholds(0.05, 1.6)),),
     eps_success=0.02,
+    seed=0,
 )
 
 
@@ -221,9 +224,9 @@ def test_two_processes_give_identical_bytes(tmp_path) -> None:
 
 def test_json_has_what_machines_need() -> None:
     document = run(
-        Scenario(graph=parts.Family("path:3"), loss=parts.RandomQuadratics(1), rounds=3)
+        Scenario(graph=parts.Family("path:3"), loss=parts.RandomQuadratics(1), rounds=3, seed=0)
     ).as_json()
     assert document["outcome"] in {"a", "failed"}
     assert [row["agent"] for row in document["agents"]] == [0, 1, 2]
     assert document["costs"]["LearnModel"][1] == {"rounds": 3, "messages": 6, "scalars": 12}
-    assert prepare(Scenario(graph=parts.Family("path:3"), rounds=3)).delta > 0
+    assert prepare(Scenario(graph=parts.Family("path:3"), rounds=3, seed=0)).delta > 0

@@ -7,11 +7,13 @@ from typing import Protocol
 import attrs
 import numpy as np
 
+from valid_ref.coins import Coins
 from valid_ref.errors import ValidRefError
 from valid_ref.graph import AgentGraph
 from valid_ref.lattice import WORD_LIMIT, FloatVector, GradientSource, IntVector, mix
-from valid_ref.losses import Problem
+from valid_ref.losses import Loss, Problem
 from valid_ref.losses.loss import FloatMatrix
+from valid_ref.losses.problem import gradient_source
 from valid_ref.machine import Adversary, CausalView, Edge, Message, honest
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.learn import PHASE as LEARNING
@@ -26,7 +28,11 @@ class AttackError(ValidRefError):
 
 @attrs.frozen
 class Setting:
-    """What an adversary knows before the first round: everything but honest keys.
+    """What an adversary knows before the first round: everything but honest keys and samples.
+
+    `problem` has the losses of all agents and no coins; `coins` are the adversary's own, for
+    noise; `samples` those of each Byzantine agent's own mini-batches. None of them leads to a
+    key, to an honest mini-batch or to a seed.
 
     Implements: AD-3.
     """
@@ -35,7 +41,31 @@ class Setting:
     problem: Problem
     byzantine: frozenset[int]
     delta: float
-    seed: int
+    coins: Coins
+    samples: Mapping[int, Coins] = attrs.field(factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        parameters: ValidParameters,
+        problem: Problem,
+        byzantine: frozenset[int],
+        delta: float,
+        coins: Coins,
+    ) -> "Setting":
+        """The setting of a run whose problem still has the coins of all: they are left out.
+
+        Implements: AD-3.
+        """
+        samples = {agent: problem.own_coins(agent) for agent in sorted(byzantine)}
+        return cls(parameters, problem.public(), byzantine, delta, coins, samples)
+
+    def gradient_source(self, agent: int, loss: Loss | None = None) -> GradientSource:
+        """The gradients of a Byzantine agent over its own mini-batches, of any loss it likes."""
+        if agent not in self.samples:
+            raise AttackError(f"agent {agent}'s samples are not the adversary's", clause="AD-3")
+        own = self.problem.losses[agent] if loss is None else loss
+        return gradient_source(own, self.problem.batch, self.samples[agent])
 
     @property
     def graph(self) -> AgentGraph:

@@ -8,7 +8,7 @@ import numpy as np
 from valid_ref.adversary.attack import AttackError, Deviation, Setting
 from valid_ref.guarantees.admissible import best_byzantine_vectors, phi
 from valid_ref.lattice import FloatVector, GradientSource
-from valid_ref.losses import LogisticRegression, Loss, Problem, Quadratic, RidgeLeastSquares
+from valid_ref.losses import LogisticRegression, Loss, Quadratic, RidgeLeastSquares
 
 
 @attrs.frozen
@@ -145,16 +145,12 @@ class LabelFlip:
 
     def build(self, setting: Setting) -> Deviation:
         """Gradient sources of the Byzantine agents."""
-        problem = setting.problem
         if self.ascend:
-            sources = {b: _negated(problem.gradient_source(b)) for b in setting.byzantine}
+            sources = {b: _negated(setting.gradient_source(b)) for b in setting.byzantine}
             return Deviation(gradient_sources=sources)
-        losses = tuple(
-            flipped(loss, self.total) if agent in setting.byzantine else loss
-            for agent, loss in enumerate(problem.losses)
-        )
-        false = Problem(losses, problem.batch, problem.seed)
-        return Deviation(gradient_sources={b: false.gradient_source(b) for b in setting.byzantine})
+        losses = {b: flipped(setting.problem.losses[b], self.total) for b in setting.byzantine}
+        sources = {b: setting.gradient_source(b, loss) for b, loss in losses.items()}
+        return Deviation(gradient_sources=sources)
 
 
 def flipped(loss: Loss, total: float) -> Loss:

@@ -23,6 +23,7 @@ from valid_ref.adversary.attack import (
 from valid_ref.adversary.broadcasts import Said, first_said, rewriting, with_values
 from valid_ref.lattice import IntVector
 from valid_ref.machine import Adversary, CausalView, Edge, Message
+from valid_ref.protocols.global_validate import width
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.valid import ESTIMATES, HASHES
 from valid_ref.wide import WideIntegers
@@ -184,6 +185,7 @@ def _missing(setting: Setting, reports: Mapping[int, list[int]], v: int, owner: 
 def _estimates(setting: Setting) -> Adversary:
     """Invented estimates of hidden agents: the first makes the sum zero, the others are zero."""
     hidden, d = hidden_agents(setting), setting.parameters.lattice.dimension
+    size = width(setting.parameters)
 
     def rewrite(view: CausalView, edge: Edge, said: Said) -> Message:
         seen = [u for u in range(setting.graph.agents) if u not in hidden]
@@ -191,9 +193,9 @@ def _estimates(setting: Setting) -> Adversary:
             zip(*(_honest_report(setting, first_said(view), u) for u in seen), strict=True)
         )
         first: list[int] = []
-        for begin in range(0, len(columns), d + 1):
+        for begin in range(0, len(columns), size):
             vector = [-sum(column) for column in columns[begin : begin + d]]
-            first += [*vector, math.isqrt(sum(entry * entry for entry in vector))]
+            first += [*vector, math.isqrt(sum(entry * entry for entry in vector))][:size]
         invented: dict[int, tuple[int, ...]] = dict.fromkeys(hidden, (0,) * len(first))
         invented[hidden[0]] = tuple(first)
         return with_values(said, {(edge[0], w): value for w, value in invented.items()})

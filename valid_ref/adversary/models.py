@@ -26,9 +26,6 @@ from valid_ref.graph import AgentGraph
 from valid_ref.lattice import FloatVector, IntVector
 from valid_ref.machine import CausalView
 
-NOISE = 2
-"""Tells the adversary's noise from mini-batches and keys, which share seed, agent and round."""
-
 
 @attrs.frozen
 class Gaussian:
@@ -53,7 +50,7 @@ class Gaussian:
 
         def lie(view: CausalView, sender: int, receiver: int) -> IntVector:
             stream = receiver if self.per_edge else setting.graph.agents
-            generator = np.random.default_rng([setting.seed, sender, view.round, NOISE, stream])
+            generator = setting.coins.generator("noise", sender, view.round, stream)
             noise = generator.standard_normal(setting.parameters.lattice.dimension)
             own = honest_message(setting, view, sender).model
             return own + on_lattice(setting, units(setting, self.sigma) * noise)

@@ -151,9 +151,10 @@ class FalseReport:
 
 @attrs.frozen
 class EstimateLiar:
-    """Adds `units` to ghat (its first entry) or, with `norm`, to lhat of a neighbour's estimate.
+    """Adds `units` to the first entry of ghat of a neighbour's estimate, or to lhat with `norm`.
 
-    The hashes say nothing of estimates, so the lie is free there; but all reporters must agree.
+    There is an lhat only as printed (without P27). The hashes say nothing of estimates, so the
+    lie is free there; but all reporters must agree.
 
     Expected: INCONSISTENT_ESTIMATES, naming the neighbour, at every honest agent when it has
     another reporter, and SELF_ESTIMATE_MISMATCH at the neighbour if it is honest.
@@ -166,6 +167,8 @@ class EstimateLiar:
 
     def build(self, setting: Setting) -> Deviation:
         """The adversary."""
+        if self.norm and setting.parameters.reading.P27:
+            raise AttackError("there is an lhat to lie about only without P27", clause="GV-3")
         place = setting.parameters.lattice.dimension if self.norm else 0
 
         def rewrite(_view: CausalView, edge: Edge, said: Said) -> Message:

@@ -14,11 +14,11 @@ import typer
 from typer.core import TyperCommand
 
 from valid_ref.cli import options
-from valid_ref.cli.progress import progress_of
+from valid_ref.cli.progress import prepare_shown, progress_of
 from valid_ref.cli.recordings import render_verdict
 from valid_ref.printable import printable
-from valid_ref.scenario import Scenario
-from valid_ref.scenario.build import Prepared, prepare
+from valid_ref.scenario import Scenario, settled
+from valid_ref.scenario.build import Prepared
 
 if TYPE_CHECKING:
     from valid_ref.testing.arena.judge import ArenaJudgement
@@ -76,6 +76,7 @@ def arena(
     byzantine: options.Byzantine = None,
     attack: options.Attack = None,
     seed: options.Seed = None,
+    coins: options.Coins = None,
     eps_success: options.EpsSuccess = None,
     output: Annotated[
         Path | None,
@@ -112,10 +113,11 @@ def arena(
         byzantine=byzantine,
         attack=attack,
         seed=seed,
+        coins=coins,
         eps_success=eps_success,
     )
-    chosen = options.chosen_scenario(scenario, given)
-    prepared = prepare(chosen)
+    chosen = settled(options.chosen_scenario(scenario, given))
+    prepared = prepare_shown(chosen, hidden=as_json or quiet)
     pairs = [_pair(text) for text in agent or []]
     commands = assigned(pairs, prepared.parameters.graph.agents, prepared.byzantine)
     require_new(output)

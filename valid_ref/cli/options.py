@@ -7,6 +7,8 @@ import attrs
 import typer
 
 from valid_ref.adversary.catalogue import AttackPart
+from valid_ref.guarantees.calibration import required_runs
+from valid_ref.protocols.parameters import ParameterError
 from valid_ref.scenario import Scenario, load_scenario
 from valid_ref.scenario.parts import (
     BoundsPart,
@@ -17,6 +19,7 @@ from valid_ref.scenario.parts import (
     ThresholdsPart,
     WeightsPart,
 )
+from valid_ref.scenario.parts import CalibratedThresholds as Calibrated
 from valid_ref.scenario.scenario import parse_integers, parse_part
 
 Graph = Annotated[str | None, typer.Option(help="paper, complete:5, path:4, ...")]
@@ -30,10 +33,16 @@ Weights = Annotated[str | None, typer.Option(help="polynomial:power=2, exponenti
 Thresholds = Annotated[
     str | None, typer.Option(help="calibrated, certificate:theta=0.05, configured:...")
 ]
+Level = Annotated[float | None, typer.Option(help="Chance of a false alarm, for calibration: .05")]
 Byzantine = Annotated[str | None, typer.Option(help="Byzantine agents: 3,4")]
 Attack = Annotated[str | None, typer.Option(help="equivocation, benign:fraction=0.5, ...")]
 Without = Annotated[str | None, typer.Option(help="Turn repairs off: P07,P14; all: as-printed")]
-Seed = Annotated[int | None, typer.Option(min=0, help="Seed of losses, batches, keys.")]
+Seed = Annotated[
+    int | None, typer.Option(min=0, help="A simulation: losses, batches, keys from this number.")
+]
+Coins = Annotated[
+    str | None, typer.Option(help="Repeat a run: the 64 digits that were drawn for it.")
+]
 EpsSuccess = Annotated[float | None, typer.Option(help="Tolerance of the outcome.")]
 
 
@@ -48,16 +57,20 @@ class Chosen:
     bounds: str | None = None
     weights: str | None = None
     thresholds: str | None = None
+    level: float | None = None
     byzantine: str | None = None
     attack: str | None = None
     without: str | None = None
     seed: int | None = None
+    coins: str | None = None
     eps_success: float | None = None
 
 
 def chosen_scenario(path: Path | None, chosen: Chosen) -> Scenario:
     """The scenario of a file, or the default one, with the options put in."""
     scenario = Scenario() if path is None else load_scenario(path)
+    if chosen.seed is not None or chosen.coins is not None:
+        scenario = attrs.evolve(scenario, seed=None, coins=None)
     changes: dict[str, Any] = {
         "graph": None if chosen.graph is None else Family(chosen.graph),
         "loss": _part(LossPart, chosen.loss, "--loss"),
@@ -68,6 +81,7 @@ def chosen_scenario(path: Path | None, chosen: Chosen) -> Scenario:
         "attack": _part(AttackPart | None, chosen.attack, "--attack"),
         "without": None if chosen.without is None else _errata(chosen.without),
         "seed": chosen.seed,
+        "coins": chosen.coins,
         "eps_success": chosen.eps_success,
     }
     if chosen.weights is not None or chosen.thresholds is not None:
@@ -79,7 +93,23 @@ def chosen_scenario(path: Path | None, chosen: Chosen) -> Scenario:
                 _part(ThresholdsPart, chosen.thresholds, "--thresholds") or first.thresholds,
             ),
         )
-    return attrs.evolve(scenario, **{k: v for k, v in changes.items() if v is not None})
+    found = attrs.evolve(scenario, **{k: v for k, v in changes.items() if v is not None})
+    return found if chosen.level is None else _with_level(found, chosen.level)
+
+
+def _with_level(scenario: Scenario, level: float) -> Scenario:
+    """Every calibrated check with this level, and more rehearsals where it needs them."""
+    calibrated = [c.thresholds for c in scenario.checks if isinstance(c.thresholds, Calibrated)]
+    if not calibrated:
+        raise ParameterError("--level goes with calibrated thresholds alone", clause="GU-12")
+    runs = max(calibrated[0].runs, required_runs(level))
+    checks = tuple(
+        attrs.evolve(check, thresholds=attrs.evolve(check.thresholds, level=level, runs=runs))
+        if isinstance(check.thresholds, Calibrated)
+        else check
+        for check in scenario.checks
+    )
+    return attrs.evolve(scenario, checks=checks)
 
 
 def _part(kind: Any, text: str | None, path: str) -> Any:

@@ -1,12 +1,16 @@
 """The progress bar of all commands: on standard error, where that is a terminal."""
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Protocol
 
-from valid_ref.scenario import Scenario
-from valid_ref.scenario.build import build_graph
+from valid_ref.runs import Run, run_prepared
+from valid_ref.scenario import Prepared, Scenario, prepare
+from valid_ref.scenario.build import build_graph, kept_rehearsals
+from valid_ref.scenario.scenario import settled
 
 
 class Show(Protocol):
@@ -53,3 +57,24 @@ def progress_of(scenario: Scenario, *, hidden: bool) -> Iterator[Show | None]:
     rounds = scenario.rounds + 4 * build_graph(scenario).agents - 1
     with progress("rounds", rounds, hidden=hidden) as show:
         yield show
+
+
+def prepare_shown(scenario: Scenario, *, hidden: bool, jobs: int = 1) -> Prepared:
+    """Make a scenario ready; rehearsals are shown, and kept in the cache of the user."""
+    fixed = settled(scenario)
+    with progress("rehearsals", hidden=hidden) as show:
+        kept = kept_rehearsals(fixed, cache_directory(), jobs=jobs, watch=show)
+        return prepare(fixed, kept)
+
+
+def run_shown(scenario: Scenario, *, hidden: bool, jobs: int = 1) -> Run:
+    """Run a scenario; rehearsals and rounds are shown."""
+    prepared = prepare_shown(scenario, hidden=hidden, jobs=jobs)
+    with progress_of(scenario, hidden=hidden) as watch:
+        return run_prepared(prepared, watch)
+
+
+def cache_directory() -> Path:
+    """Where rehearsals are kept: $XDG_CACHE_HOME/valid-ref/rehearsals, by default in ~/.cache."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "valid-ref" / "rehearsals"

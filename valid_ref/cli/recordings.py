@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from valid_ref.cli.progress import progress
+from valid_ref.cli.progress import progress, run_shown
 from valid_ref.oracle import (
     Recording,
     Verdict,
@@ -24,7 +24,6 @@ from valid_ref.oracle import diff as first_difference
 from valid_ref.oracle.divergence import LONGEST_LINE
 from valid_ref.printable import printable
 from valid_ref.protocols.valid import Valid
-from valid_ref.runs import run as run_scenario
 from valid_ref.scenario import Scenario, load_scenario
 
 RecordingPath = Annotated[Path, typer.Argument(help="A recording: a directory or a zip.")]
@@ -51,7 +50,7 @@ def record(
       valid-ref record scenario.json -o run.zip --anonymous
     """  # noqa: D301 - \b keeps the lines of the examples apart
     chosen = Scenario() if scenario is None else load_scenario(scenario)
-    finished = run_scenario(chosen)
+    finished = run_shown(chosen, hidden=quiet or as_json)
     record_run(finished, output, byzantine_known=not anonymous, checksums=checksums)
     rounds, outcome = len(finished.execution.rounds), finished.outcome
     if as_json:

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from valid_ref.adversary.models import Equivocation
 from valid_ref.cli import options
-from valid_ref.cli.progress import progress_of
+from valid_ref.cli.progress import run_shown
 from valid_ref.cli.summary import summary
 from valid_ref.errors import ValidRefError
 from valid_ref.explore.counterexample import FORMAT as SCRIPT_FORMAT
@@ -19,7 +19,6 @@ from valid_ref.oracle import check, open_recording
 from valid_ref.printable import printable
 from valid_ref.report import View, render_page, view_of, watch_recording, watch_replay, watch_run
 from valid_ref.report.watched import Watched
-from valid_ref.runs import run as run_scenario
 from valid_ref.scenario import Scenario
 from valid_ref.trace import load_specification
 
@@ -47,6 +46,7 @@ def report(
     attack: options.Attack = None,
     without: options.Without = None,
     seed: options.Seed = None,
+    coins: options.Coins = None,
     eps_success: options.EpsSuccess = None,
     output: Output = Path("report.html"),
     as_json: Annotated[
@@ -77,6 +77,7 @@ def report(
         attack=attack,
         without=without,
         seed=seed,
+        coins=coins,
         eps_success=eps_success,
     )
     watched = _watched(source, chosen, hidden=quiet or as_json)
@@ -101,13 +102,12 @@ def demo(
       valid-ref demo --rounds 50 -o demo.html
     """  # noqa: D301 - \b keeps the lines of the examples apart
     scenarios = {
-        "Everybody honest": Scenario(rounds=rounds),
-        "One agent cheats": Scenario(rounds=rounds, byzantine=(4,), attack=Equivocation()),
+        "Everybody honest": Scenario(rounds=rounds, seed=0),
+        "One agent cheats": Scenario(rounds=rounds, seed=0, byzantine=(4,), attack=Equivocation()),
     }
     watched = []
     for label, scenario in scenarios.items():
-        with progress_of(scenario, hidden=quiet) as watch:
-            finished = run_scenario(scenario, watch)
+        finished = run_shown(scenario, hidden=quiet)
         if not quiet:
             typer.echo(f"{label}:")
             summary(finished, Console(highlight=False))
@@ -151,8 +151,7 @@ def _watched(source: Path | None, chosen: options.Chosen, *, hidden: bool) -> Wa
     if source is None and chosen != options.Chosen():
         kind = getattr(scenario.attack, "kind", None)
         label = f"attack {kind}" if kind else "everybody honest"
-    with progress_of(scenario, hidden=hidden) as watch:
-        return watch_run(run_scenario(scenario, watch), label)
+    return watch_run(run_shown(scenario, hidden=hidden), label)
 
 
 def read_script(path: Path) -> Script | None:

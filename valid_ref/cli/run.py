@@ -10,7 +10,7 @@ from rich.console import Console
 
 from valid_ref.adversary.catalogue import describe
 from valid_ref.cli import options
-from valid_ref.cli.progress import progress_of
+from valid_ref.cli.progress import run_shown
 from valid_ref.cli.report import read_script, subtitle, write_page, write_text
 from valid_ref.cli.summary import summary
 from valid_ref.explore.counterexample import Script, replay_script, tell
@@ -22,8 +22,7 @@ from valid_ref.oracle import recording_digest
 from valid_ref.protocols.learn import LearningMessage, LearnModel
 from valid_ref.report import view_of, watch_run
 from valid_ref.report.curves import draw, require_matplotlib, series_of
-from valid_ref.runs import run as run_scenario
-from valid_ref.scenario import scenario_schema, scenario_text
+from valid_ref.scenario import scenario_schema, scenario_text, settled
 from valid_ref.scenario.build import diminishing_constants
 from valid_ref.scenario.parts import Diminishing
 from valid_ref.schedule import Precision, harmonic, inverse_root, make_schedule
@@ -44,7 +43,9 @@ def run(
     byzantine: options.Byzantine = None,
     attack: options.Attack = None,
     without: options.Without = None,
+    level: options.Level = None,
     seed: options.Seed = None,
+    coins: options.Coins = None,
     eps_success: options.EpsSuccess = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     save: Annotated[Path | None, typer.Option(help="Write the scenario here, whole.")] = None,
@@ -56,6 +57,7 @@ def run(
     attacks: Annotated[
         bool, typer.Option("--attacks", help="List the named attacks and their options.")
     ] = False,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes for rehearsals.")] = 1,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the outcome only.")] = False,
 ) -> None:
     """Run Valid and judge the outcome; exit status 1 if it is "failed", or a property broken.
@@ -87,16 +89,17 @@ def run(
         byzantine=byzantine,
         attack=attack,
         without=without,
+        level=level,
         seed=seed,
+        coins=coins,
         eps_success=eps_success,
     )
-    chosen = options.chosen_scenario(scenario, given)
+    chosen = settled(options.chosen_scenario(scenario, given))
     if plot is not None:
         require_matplotlib(plot)
     if save is not None:
         write_text(save, scenario_text(chosen))
-    with progress_of(chosen, hidden=as_json or quiet) as watch:
-        finished = run_scenario(chosen, watch)
+    finished = run_shown(chosen, hidden=as_json or quiet, jobs=jobs)
     if as_json:
         typer.echo(json.dumps(finished.as_json() | {"digest": recording_digest(finished)}))
     elif quiet:

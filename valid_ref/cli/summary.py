@@ -45,6 +45,13 @@ def summary(finished: Run, console: Console) -> None:
     console.print(_costs(finished))
     for note in finished.prepared.notes:
         console.print(f"note: {note}")
+    if finished.scenario.coins is not None:
+        console.print(repeats(finished.scenario.coins), soft_wrap=True)
+
+
+def repeats(coins: str) -> str:
+    """How to get the same run again."""
+    return f"the same options with --coins {coins} repeat this run"
 
 
 def _agents(finished: Run) -> Table:

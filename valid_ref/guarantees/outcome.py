@@ -11,6 +11,7 @@ from valid_ref.execution import Execution
 from valid_ref.guarantees.admissible import distance_to_admissible, in_relaxed_set
 from valid_ref.lattice import FloatVector, from_lattice
 from valid_ref.losses import Problem
+from valid_ref.protocols.global_validate import width
 from valid_ref.protocols.measures import Fast
 
 
@@ -125,7 +126,8 @@ def relaxed_tolerances(
         nu = 0.0
         for agent in execution.honest:
             own = Fast(parameters).estimate(execution.states[agent].memory.fixed_transcripts.own)
-            vector = np.array(own[index * (d + 1) : index * (d + 1) + d], dtype=float) / scale
+            begin = index * width(parameters)
+            vector = np.array(own[begin : begin + d], dtype=float) / scale
             nu = max(nu, float(np.linalg.norm(vector - problem.losses[agent].gradient(mean))))
         optimality = weighting.optimality / (n * scale)
         heterogeneity = weighting.heterogeneity / (n * scale**2)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 import attrs
 import numpy as np
 
+from valid_ref.coins import Coins
 from valid_ref.lattice import FloatVector, GradientSource
 from valid_ref.losses.loss import (
     FloatMatrix,
@@ -16,25 +17,36 @@ from valid_ref.losses.loss import (
     multiply,
 )
 
+MINI_BATCHES = "mini-batches"
+
 
 def _as_tuple(losses: Iterable[Loss]) -> tuple[Loss, ...]:
     return tuple(losses)
 
 
+def _as_coins(coins: Coins | int | None) -> Coins | None:
+    """Coins, also from a seed where a simulation has nothing else."""
+    if coins is None or isinstance(coins, Coins):
+        return coins
+    check_integer(coins, 0, "seed")
+    return Coins.of_seed(coins)
+
+
 @attrs.frozen(eq=False)
 class Problem:
-    """The losses of agents 0..n-1, mini-batch size K and the seed of all mini-batches.
+    """The losses of agents 0..n-1, mini-batch size K and the coins of all mini-batches.
 
-    Implements: MO-9, MO-10.
+    Without coins it is what everybody may know: the distributions P_V, and no sample.
+
+    Implements: MO-9, MO-10, AD-3.
     """
 
     losses: tuple[Loss, ...] = attrs.field(converter=_as_tuple)
     batch: int = 1
-    seed: int = 0
+    coins: Coins | None = attrs.field(default=None, converter=_as_coins)
 
     def __attrs_post_init__(self) -> None:
         check_integer(self.batch, 1, "mini-batch size K")
-        check_integer(self.seed, 0, "seed")
         if len({loss.dimension for loss in self.losses}) != 1:
             dimensions = [loss.dimension for loss in self.losses]
             raise LossError(f"the losses have dimensions {dimensions}", clause="MO-9")
@@ -63,14 +75,37 @@ class Problem:
         """sigma_g, valid for every agent and |x| <= radius."""
         return max(loss.gradient_deviation(radius) for loss in self.losses)
 
+    def public(self) -> "Problem":
+        """The same losses without the coins: nothing that leads to a mini-batch.
+
+        Implements: AD-3.
+        """
+        return attrs.evolve(self, coins=None)
+
+    def rehearsal(self, number: int) -> "Problem":
+        """The same losses with other mini-batches, independent of these and of other rehearsals.
+
+        Implements: GU-12.
+        """
+        return attrs.evolve(self, coins=self._known_coins().child("rehearsal", number))
+
+    def own_coins(self, agent: int) -> Coins:
+        """The coins of one agent's mini-batches, which say nothing about those of another.
+
+        Implements: AD-3.
+        """
+        self._select([agent])
+        return self._known_coins().child(MINI_BATCHES, agent)
+
     def gradient_source(self, agent: int) -> GradientSource:
-        """The agent's private gradients: a pure function of seed, agent, round and point."""
-        (loss,), batch, seed = self._select([agent]), self.batch, self.seed
+        """The agent's private gradients: a pure function of coins, agent, round and point."""
+        (loss,) = self._select([agent])
+        return gradient_source(loss, self.batch, self.own_coins(agent))
 
-        def source(t: int, point: FloatVector) -> FloatVector:
-            return loss.sample(point, batch, np.random.default_rng([seed, agent, t]))
-
-        return source
+    def _known_coins(self) -> Coins:
+        if self.coins is None:
+            raise LossError("a problem without coins has no mini-batches", clause="AD-3")
+        return self.coins
 
     def minimiser(self, agents: Sequence[int] | None = None) -> FloatVector:
         """x*(P_V) of eq:xstar by Newton's method, to the last bits (one step for quadratics)."""
@@ -93,6 +128,20 @@ class Problem:
                 f"agents {list(agents)} of a problem of {len(self.losses)} agents", clause="MO-9"
             )
         return [self.losses[agent] for agent in agents]
+
+
+def gradient_source(loss: Loss, batch: int, coins: Coins) -> GradientSource:
+    """Gradients of a loss over mini-batches: a pure function of coins, round and point.
+
+    It holds one agent's own coins and nothing of anybody else.
+
+    Implements: MO-9, AD-3.
+    """
+
+    def source(t: int, point: FloatVector) -> FloatVector:
+        return loss.sample(point, batch, coins.generator("round", t))
+
+    return source
 
 
 def _total_gradient(losses: Sequence[Loss], point: FloatVector) -> FloatVector:

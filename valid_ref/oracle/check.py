@@ -22,7 +22,7 @@ from valid_ref.oracle.replay import AgentReplay, Confirmed, replayed
 from valid_ref.printable import printable
 from valid_ref.protocols.remembered import Replayed
 from valid_ref.protocols.valid import ValidState
-from valid_ref.scenario.build import build_problem
+from valid_ref.scenario.build import build_losses
 from valid_ref.scenario.parts import Logistic, Quadratics, RandomQuadratics, Ridge
 from valid_ref.scenario.scenario import Scenario
 
@@ -85,7 +85,7 @@ def recorded_problem(header: Header, losses: Losses) -> Problem:
         )
     scenario = Scenario(loss=losses.loss, seed=losses.seed, batch=losses.batch)
     with np.errstate(over="raise", invalid="raise", divide="raise", under="ignore"):
-        problem = build_problem(scenario, n)
+        problem = build_losses(scenario, n)
         if problem.dimension != d or len(problem.losses) != n:
             raise RecordingError("header.json: losses for another network", clause="RE-11")
         _check_range(problem, losses.delta)

@@ -8,12 +8,14 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
+from valid_ref.coins import check_hexadecimal
 from valid_ref.document import schema, unstructure
 from valid_ref.errors import ValidRefError
 from valid_ref.graph import AgentGraph
 from valid_ref.hashing import PrimeField, is_prime
 from valid_ref.lattice import WORD_LIMIT, IntVector, LatticeParameters
 from valid_ref.oracle.files import Layout, RecordingError
+from valid_ref.protocols.global_validate import width
 from valid_ref.protocols.learn import LearnModel
 from valid_ref.protocols.measures import estimate_limbs
 from valid_ref.protocols.parameters import Bounds, CheckedKeys, ValidParameters, Weighting
@@ -22,7 +24,7 @@ from valid_ref.scenario.parts import LossPart
 from valid_ref.schedule import Precision, Schedule
 from valid_ref.wire import BoundsLine, WeightingLine, public_parameters
 
-FORMAT = "valid-ref/recording/1"
+FORMAT = "valid-ref/recording/2"
 LONGEST_START = 1 << 12
 """A longer x_0 is written to `start.npy`; readers take either."""
 
@@ -43,7 +45,11 @@ COUNTS_OF_LOSSES = {"seed": (0, (1 << 64) - 1), "batch": (1, 1 << 40)}
 
 @attrs.frozen
 class Losses:
-    """The losses as scenarios have them, and the tolerances of the outcome, where known."""
+    """The losses as scenarios have them, and the tolerances of the outcome, where known.
+
+    `seed` is that of the data of random losses; `coins` are those that were drawn for the run, if
+    any were.
+    """
 
     kind: ClassVar[str] = "losses"
     loss: LossPart
@@ -51,6 +57,11 @@ class Losses:
     batch: int
     delta: float
     eps_success: float
+    coins: str | None = None
+
+    def __attrs_post_init__(self) -> None:
+        if self.coins is not None:
+            check_hexadecimal(self.coins)
 
 
 @attrs.frozen
@@ -221,7 +232,7 @@ def in_array(header: Header) -> bool:
 
 
 def header_text(header: Header) -> str:
-    """The canonical text of a header; `flood_held` is left out where it is empty.
+    """The canonical text of a header; what is empty is left out: `flood_held`, `coins`.
 
     Implements: RE-2.
     """
@@ -229,6 +240,8 @@ def header_text(header: Header) -> str:
     document = unstructure(written)
     if not header.flood_held:
         del document["flood_held"]
+    if header.losses is not None and header.losses.coins is None:
+        del document["losses"]["coins"]
     return json.dumps(document, indent=1) + "\n"
 
 
@@ -293,6 +306,8 @@ def _weighting(line: WeightingLine) -> Weighting:
         optimality=line.optimality,
         heterogeneity=line.heterogeneity,
         origin=line.origin,
+        optimality_low=line.optimality_low,
+        heterogeneity_low=line.heterogeneity_low,
     )
 
 
@@ -317,7 +332,9 @@ def layouts(parameters: ValidParameters) -> dict[str, Layout]:
         "keys": Layout("<u8", n, ()),
         "reports": Layout("<u8", None, (4 * n,)),
         "estimates": Layout(
-            "<u8", None, (len(parameters.weightings) * (d + 1), estimate_limbs(parameters))
+            "<u8",
+            None,
+            (len(parameters.weightings) * width(parameters), estimate_limbs(parameters)),
         ),
         "deviations": Layout("<i8", None, (2, d)),
         "outputs": Layout("<i8", n, (d,)),

@@ -308,7 +308,12 @@ def losses_of(scenario: Scenario, prepared: Prepared) -> Losses:
     Implements: RE-2.
     """
     return Losses(
-        scenario.loss, scenario.seed, scenario.batch, prepared.delta, prepared.eps_success
+        loss=scenario.loss,
+        seed=scenario.data_seed,
+        batch=scenario.batch,
+        delta=prepared.delta,
+        eps_success=prepared.eps_success,
+        coins=scenario.coins,
     )
 
 

@@ -5,7 +5,7 @@ ValidatedBroadcast.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from valid_ref.alarms import Alarm, Raised
 from valid_ref.lattice import read_gradient, squared_norm
@@ -19,7 +19,7 @@ from valid_ref.wide import WideIntegers
 PHASE = "GlobalValidate"
 
 Estimate = WideIntegers
-"""For each weighting the d entries of ghat and then lhat."""
+"""For each weighting the d entries of ghat; as printed (P27) lhat follows."""
 
 Estimates = Sequence[Sequence[int]]
 """One for each agent. A Byzantine agent may send a tuple of integers, which is as good."""
@@ -34,6 +34,14 @@ def limits(parameters: ValidParameters, weighting: Weighting) -> tuple[int, int]
     return total * largest, total * math.isqrt(parameters.lattice.dimension * largest**2)
 
 
+def width(parameters: ValidParameters) -> int:
+    """How many integers an estimate has for each weighting: d, and as printed one more for lhat.
+
+    Implements: GV-3.
+    """
+    return parameters.lattice.dimension + (0 if parameters.reading.P27 else 1)
+
+
 # State: the alarms, and what the broadcast holds (`BroadcastState`). Nothing is done at the start.
 
 
@@ -41,7 +49,9 @@ def limits(parameters: ValidParameters, weighting: Weighting) -> tuple[int, int]
 
 
 def estimate(parameters: ValidParameters, transcript: Transcript) -> Estimate:
-    """ghat = sum_t w_t g(t) and lhat = sum_t w_t isqrt(|g(t)|^2), for every weighting.
+    """ghat = sum_t w_t g(t) for every weighting; as printed also lhat = sum_t w_t |g(t)|.
+
+    The length |g(t)| is rounded down to an integer.
 
     Implements: GV-2, GV-9, GV-12.
     """
@@ -49,12 +59,13 @@ def estimate(parameters: ValidParameters, transcript: Transcript) -> Estimate:
         read_gradient(parameters.lattice, t, message.scaled_gradient)
         for t, message in enumerate(transcript, start=1)
     ]
-    lengths = [math.isqrt(squared_norm(gradient)) for gradient in gradients]
     columns = [*zip(*(gradient.tolist() for gradient in gradients), strict=True)]
     entries: list[int] = []
     for weighting in parameters.weightings:
         entries += [weighted_sum(weighting.weights, column) for column in columns]
-        entries.append(weighted_sum(weighting.weights, lengths))
+        if not parameters.reading.P27:
+            lengths = [math.isqrt(squared_norm(gradient)) for gradient in gradients]
+            entries.append(weighted_sum(weighting.weights, lengths))
     return WideIntegers.of(entries)
 
 
@@ -71,15 +82,17 @@ def is_estimate(parameters: ValidParameters, value: object) -> bool:
 
     Implements: GV-3.
     """
-    d, weightings = parameters.lattice.dimension, parameters.weightings
+    d, size, weightings = parameters.lattice.dimension, width(parameters), parameters.weightings
     if type(value) not in {tuple, WideIntegers} or not isinstance(value, Sequence):
         return False
-    if len(value) != len(weightings) * (d + 1) or set(map(type, value)) - {int}:
+    if len(value) != len(weightings) * size or set(map(type, value)) - {int}:
         return False
     for index, weighting in enumerate(weightings):
-        *vector, length = value[index * (d + 1) : (index + 1) * (d + 1)]
+        part = value[index * size : (index + 1) * size]
         largest, longest = limits(parameters, weighting)
-        if not 0 <= length <= longest or max(map(abs, vector)) > largest:
+        if max(map(abs, part[:d])) > largest:
+            return False
+        if any(not 0 <= length <= longest for length in part[d:]):
             return False
     return True
 
@@ -95,7 +108,7 @@ def estimate_alarms(
 ) -> list[Raised]:
     """All checks of the estimates by one agent; `own` is made from its own record.
 
-    Implements: GV-4, GV-5, GV-6, GV-8.
+    Implements: GV-4, GV-5, GV-6, GV-8, GV-13.
     """
     raised = comparison_alarms(parameters, agent, estimates, own)
     agreed = agreed_estimates(parameters, estimates)
@@ -121,16 +134,23 @@ def agreed_estimates(
 
 
 def statistics(parameters: ValidParameters, index: int, estimates: Estimates) -> tuple[int, int]:
-    """|sum_u ghat_u|^2 and sum_u lhat_u^2 under the weighting of this index, exactly.
+    """|sum_u ghat_u|^2 and sum_u |ghat_u|^2 under the weighting of this index, exactly.
+
+    As printed the second is sum_u lhat_u^2.
 
     Implements: GV-5, GV-6, GV-9.
     """
     d = parameters.lattice.dimension
-    begin = index * (d + 1)
+    begin = index * width(parameters)
     vectors = [estimate[begin : begin + d] for estimate in estimates]
     sums = [sum(column) for column in zip(*vectors, strict=True)]
-    lengths = [estimate[begin + d] for estimate in estimates]
-    return sum(entry**2 for entry in sums), sum(length**2 for length in lengths)
+    lengths = vectors if parameters.reading.P27 else [(e[begin + d],) for e in estimates]
+    return squares(sums), sum(map(squares, lengths))
+
+
+def squares(entries: Iterable[int]) -> int:
+    """The sum of the squares."""
+    return sum(entry**2 for entry in entries)
 
 
 # Alarms.
@@ -161,15 +181,19 @@ def comparison_alarms(
 def statistic_alarms(
     parameters: ValidParameters, weighting: Weighting, optimality: int, heterogeneity: int
 ) -> list[Raised]:
-    """The optimality and the heterogeneity check under one weighting.
+    """The optimality and the heterogeneity check under one weighting, from above and below.
 
-    Implements: GV-5, GV-6, GV-12.
+    Implements: GV-5, GV-6, GV-12, GV-13.
     """
     raised = []
     if optimality > weighting.optimality**2:
         raised.append(_raised(parameters, Alarm.NOT_OPTIMAL, weighting.name))
+    if optimality < weighting.optimality_low**2:
+        raised.append(_raised(parameters, Alarm.TOO_OPTIMAL, weighting.name))
     if heterogeneity > weighting.heterogeneity:
         raised.append(_raised(parameters, Alarm.TOO_HETEROGENEOUS, weighting.name))
+    if heterogeneity < weighting.heterogeneity_low:
+        raised.append(_raised(parameters, Alarm.TOO_HOMOGENEOUS, weighting.name))
     return raised
 
 

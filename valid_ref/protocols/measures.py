@@ -170,23 +170,22 @@ class Fast(Plain):
 
     def estimate(self, transcript: Transcript) -> Estimate:
         """The sums in words or limbs, straight into the array of the estimate."""
-        return self._estimated(transcript, None)
-
-    def _estimated(self, transcript: Transcript, squares: Sequence[int] | None) -> Estimate:
-        """`squares` are the |g(t)|^2 if they are known."""
-        parameters, found = self.parameters, list[int]()
+        parameters, squares = self.parameters, list[int]()
+        printed = not parameters.reading.P27
         weightings = [weighting.weights for weighting in parameters.weightings]
         d, limbs = parameters.lattice.dimension, estimate_limbs(parameters)
         backend = for_sums(d * len(transcript) * (1 + len(weightings)))
         totals = WeightedTotals(weightings, d, backend)
         for _begin, rows in _read_gradients(parameters, transcript):
             totals.add(rows)
-            if squares is None:
-                found += squared_norms(rows, backend)
-        lengths = [*map(math.isqrt, found if squares is None else squares)]
+            if printed:
+                squares += squared_norms(rows, backend)
+        lengths = [*map(math.isqrt, squares)]
         parts = []
         for vector, weights in zip(totals.limbs(limbs), weightings, strict=True):
-            parts += [vector, words_of(global_validate.weighted_sum(weights, lengths), limbs)]
+            parts.append(vector)
+            if printed:
+                parts.append(words_of(global_validate.weighted_sum(weights, lengths), limbs))
         return joined(parts, limbs)
 
     def is_estimate(self, value: object) -> bool:
@@ -195,13 +194,18 @@ class Fast(Plain):
 
     def statistics(self, index: int, estimates: Estimates) -> tuple[int, int]:
         """In words where no sum can reach 2^63, some entries at a time."""
-        d = self.parameters.lattice.dimension
-        begin = index * (d + 1)
-        square = 0
+        d, printed = self.parameters.lattice.dimension, not self.parameters.reading.P27
+        begin = index * global_validate.width(self.parameters)
+        optimality = heterogeneity = 0
         for first in range(begin, begin + d, AT_ONCE):
             piece = slice(first, min(first + AT_ONCE, begin + d))
-            square += _squared_sum([_entries(estimate, piece) for estimate in estimates])
-        return square, sum(estimate[begin + d] ** 2 for estimate in estimates)
+            vectors = [_entries(estimate, piece) for estimate in estimates]
+            optimality += _squared_sum(vectors)
+            if not printed:
+                heterogeneity += sum(_squared_sum([vector]) for vector in vectors)
+        if printed:
+            heterogeneity = sum(estimate[begin + d] ** 2 for estimate in estimates)
+        return optimality, heterogeneity
 
     def estimate_alarms(self, agent: int, held: Values, own: Sequence[int]) -> Alarms:
         """The checks of the definition, with the fast statistics."""
@@ -241,8 +245,11 @@ def estimate_limbs(parameters: ValidParameters) -> int:
 
     Implements: GV-3.
     """
-    pairs = (global_validate.limits(parameters, one) for one in parameters.weightings)
-    return limbs_for(max((max(pair) for pair in pairs), default=0))
+    largest = 0
+    for weighting in parameters.weightings:
+        entry, length = global_validate.limits(parameters, weighting)
+        largest = max(largest, entry, 0 if parameters.reading.P27 else length)
+    return limbs_for(largest)
 
 
 def is_estimate(parameters: ValidParameters, value: object) -> bool:
@@ -252,14 +259,16 @@ def is_estimate(parameters: ValidParameters, value: object) -> bool:
     """
     if type(value) is not WideIntegers:
         return global_validate.is_estimate(parameters, value)
-    d, weightings = parameters.lattice.dimension, parameters.weightings
-    if len(value) != len(weightings) * (d + 1):
+    d, size = parameters.lattice.dimension, global_validate.width(parameters)
+    if len(value) != len(parameters.weightings) * size:
         return False
-    for index, weighting in enumerate(weightings):
-        end = index * (d + 1) + d
-        low, high = value.extremes(slice(end - d, end))
+    for index, weighting in enumerate(parameters.weightings):
+        begin = index * size
+        low, high = value.extremes(slice(begin, begin + d))
         largest, longest = global_validate.limits(parameters, weighting)
-        if not 0 <= value[end] <= longest or max(-low, high) > largest:
+        if max(-low, high) > largest:
+            return False
+        if any(not 0 <= length <= longest for length in value[begin + d : begin + size]):
             return False
     return True
 

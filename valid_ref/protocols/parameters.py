@@ -36,12 +36,13 @@ class Bounds:
 
 @attrs.frozen
 class Weighting:
-    """Integer weights w_1..w_T, the W they are divided by, and the two thresholds.
+    """Integer weights w_1..w_T, the W they are divided by, and the thresholds.
 
-    `optimality` bounds |sum_u ghat_u|, `heterogeneity` bounds sum_u lhat_u^2; `origin` says
-    where they come from: "configured", "certificate" or "calibrated".
+    `optimality` bounds |sum_u ghat_u|, `heterogeneity` bounds sum_u |ghat_u|^2; the same with
+    `_low` are bounds from below, 0 for none. `origin` says where they come from: "configured",
+    "certificate" or "calibrated".
 
-    Implements: GV-1, GV-7.
+    Implements: GV-1, GV-7, GV-13.
     """
 
     name: str
@@ -50,6 +51,8 @@ class Weighting:
     optimality: int
     heterogeneity: int
     origin: str = "configured"
+    optimality_low: int = 0
+    heterogeneity_low: int = 0
 
     def __attrs_post_init__(self) -> None:
         if not any(self.weights) or not all(type(w) is int and w >= 0 for w in self.weights):
@@ -60,6 +63,13 @@ class Weighting:
             raise ParameterError(
                 f"weighting {self.name}: thresholds and W must be positive", clause="GV-7"
             )
+        for test in ("optimality", "heterogeneity"):
+            low, high = getattr(self, f"{test}_low"), getattr(self, test)
+            if not 0 <= low <= high:
+                raise ParameterError(
+                    f"weighting {self.name}: the lower {test} threshold {low} is not in 0..{high}",
+                    clause="GV-13",
+                )
 
 
 def exponential_weights(rounds: int, gamma: float, bits: int = 30) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from valid_ref.alarms import Alarm, Alarms, Raised
-from valid_ref.protocols import local_validate
+from valid_ref.protocols import global_validate, local_validate
 from valid_ref.protocols.broadcast import Entries, ValidatedBroadcast
 from valid_ref.protocols.global_validate import Estimate
 from valid_ref.protocols.local_validate import Transcript
@@ -172,29 +172,6 @@ class Replayed(Remembered):
     def _few_messages(self) -> Memo:
         return Memo(most=4 * self.parameters.graph.agents)
 
-    def norms(self, sender: int, transcript: Transcript) -> Alarms:
-        """The norm checks, from lengths that the estimates need too."""
-        if self.parameters.bounds is None:
-            return ()
-        return tuple(
-            local_validate.too_long(self.parameters, sender, self.squared_lengths(transcript))
-        )
-
-    def squared_lengths(self, transcript: Transcript) -> Sequence[tuple[int, int, int]]:
-        """The squares, once for every transcript."""
-        plain = super().squared_lengths
-        return self._memo.once(("lengths",), transcript, lambda: [*plain(transcript)])
-
-    def estimate(self, transcript: Transcript) -> Estimate:
-        """The estimates, once for every transcript, from lengths that may be known."""
-
-        def make() -> Estimate:
-            known = self.parameters.bounds is not None
-            squares = [g for _t, _x, g in self.squared_lengths(transcript)] if known else None
-            return self.one(ESTIMATES, self._estimated(transcript, squares))
-
-        return self._memo.once(("estimate",), transcript, make)
-
     def hash_alarms(self, agent: int, held: Values, own: Numbers) -> Alarms:
         """The checks; what is found about one agent in some reports once for all who hold them."""
         parameters = self.parameters
@@ -272,5 +249,5 @@ class Replayed(Remembered):
 
 def most_numbers(parameters: ValidParameters) -> int:
     """How many numbers of broadcast values may be remembered: an honest run's, twice."""
-    n, width = parameters.graph.agents, parameters.lattice.dimension + 1
+    n, width = parameters.graph.agents, global_validate.width(parameters)
     return max(1 << 22, 2 * n * (len(parameters.weightings) * width + 4 * n))

@@ -102,7 +102,6 @@ def _statistics(
     """Both statistics of every weighting: what they would be had the run stopped after t."""
     n = parameters.graph.agents
     gradients = np.nan_to_num(_vectors(learning, parameters, range(n), scaled=True))
-    lengths = np.linalg.norm(gradients, axis=2)
     agreed = _agreed(watched, parameters)
     views = []
     for index, weighting in enumerate(parameters.weightings):
@@ -111,7 +110,7 @@ def _statistics(
         scale = float(sum(weighting.weights) / weighting.total)
         unit = float(weighting.total) * 2.0**parameters.lattice.precision.fraction_bits
         sums = np.cumsum(weights[:, None] * gradients.sum(axis=1), axis=0) / total[:, None]
-        norms = np.cumsum(weights[:, None] * lengths, axis=0) / total[:, None]
+        norms = _norms(parameters, weights, gradients) / total[:, None]
         final = None if agreed is None else Fast(parameters).statistics(index, agreed)
         optimality = scale * np.linalg.norm(sums, axis=1) / n
         heterogeneity = scale**2 * np.sum(norms**2, axis=1) / n
@@ -134,6 +133,14 @@ def _statistics(
             ),
         ]
     return views
+
+
+def _norms(parameters: ValidParameters, weights: Array, gradients: Array) -> Array:
+    """[rounds, agents]: lengths of weighted sums so far; as printed, weighted sums of lengths."""
+    if parameters.reading.P27:
+        sums = np.cumsum(weights[:, None, None] * gradients, axis=0)
+        return np.sqrt((sums**2).sum(axis=2))
+    return np.cumsum(weights[:, None] * np.sqrt((gradients**2).sum(axis=2)), axis=0)
 
 
 def _shares(weighting: Weighting) -> Array:

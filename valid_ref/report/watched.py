@@ -82,7 +82,7 @@ def watch_run(finished: Run, label: str) -> Watched:
     attack = getattr(scenario.attack, "kind", None)
     facts = (
         *parameter_facts(parameters),
-        ("seed", str(scenario.seed)),
+        ("coins", str(scenario.coins)) if scenario.seed is None else ("seed", str(scenario.seed)),
         ("Byzantine agents", _names(execution.byzantine)),
         *((("attack", str(attack)),) if attack else ()),
     )

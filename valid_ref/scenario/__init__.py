@@ -8,6 +8,7 @@ from valid_ref.scenario.scenario import (
     scenario_from_json,
     scenario_schema,
     scenario_text,
+    settled,
 )
 
 __all__ = [
@@ -19,4 +20,5 @@ __all__ = [
     "scenario_from_json",
     "scenario_schema",
     "scenario_text",
+    "settled",
 ]

@@ -1,12 +1,17 @@
 """From a scenario to what a run needs: parameters, losses, private inputs, the adversary."""
 
+import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import attrs
 import numpy as np
 
+from valid_ref._version import __version__
 from valid_ref.adversary.attack import Deviation, Setting
+from valid_ref.coins import Coins
+from valid_ref.document import read_json, structure
 from valid_ref.graph import AgentGraph, assumption_1, assumption_1_plus
 from valid_ref.graph_families import parse_family
 from valid_ref.guarantees.admissible import heterogeneity
@@ -16,6 +21,7 @@ from valid_ref.guarantees.bounds import (
     derive_bounds,
     range_conflicts,
 )
+from valid_ref.guarantees.calibration import Statistics
 from valid_ref.hashing import PrimeField
 from valid_ref.lattice import IntVector, LatticeParameters, default_limits, squared_norm, to_lattice
 from valid_ref.losses import (
@@ -30,11 +36,13 @@ from valid_ref.losses import (
 from valid_ref.machine import Adversary
 from valid_ref.protocols.parameters import (
     Bounds,
+    CheckedKeys,
     ParameterError,
     ValidParameters,
 )
 from valid_ref.protocols.valid import Private
 from valid_ref.scenario.parts import (
+    CalibratedThresholds,
     ConfiguredBounds,
     ConstantSteps,
     DataAgent,
@@ -51,8 +59,15 @@ from valid_ref.scenario.parts import (
     RandomRidge,
     Ridge,
 )
-from valid_ref.scenario.scenario import Scenario
-from valid_ref.scenario.weightings import build_weightings
+from valid_ref.scenario.rehearse import Rehearsals, Rehearse, Watch, rehearse
+from valid_ref.scenario.scenario import (
+    Scenario,
+    run_coins,
+    sample_coins,
+    scenario_as_json,
+    settled,
+)
+from valid_ref.scenario.weightings import build_weightings, with_weights
 from valid_ref.schedule import (
     Schedule,
     ScheduleError,
@@ -68,9 +83,11 @@ from valid_ref.schedule import (
 class Prepared:
     """A scenario made ready: everything that `execute` and the oracle of outcomes take.
 
+    `scenario` is the one that was asked for, with the coins that were drawn for it, if any were.
     `notes` are what the parameters had to say when they were made (GV-7, AD-6).
     """
 
+    scenario: Scenario
     parameters: ValidParameters
     problem: Problem
     private: Mapping[int, Private]
@@ -81,12 +98,42 @@ class Prepared:
     notes: tuple[str, ...]
 
 
-def prepare(scenario: Scenario) -> Prepared:
+def prepare(scenario: Scenario, rehearsals: Rehearse = rehearse) -> Prepared:
     """Build all that a scenario describes; refuse what does not fit together.
 
-    Implements: VA-6.
+    `rehearsals` runs the honest rehearsals that thresholds are calibrated by. Where the scenario
+    has neither seed nor coins, coins are drawn; `scenario` of the result has them, and prepares
+    the same again.
+
+    Implements: VA-6, LV-3.
     """
-    field, graph = PrimeField(scenario.prime), build_graph(scenario)
+    scenario = settled(scenario)
+    parameters, problem, notes = without_checks(scenario)
+    graph = parameters.graph
+    delta = heterogeneity(problem) if scenario.delta is None else scenario.delta
+    weightings, said = build_weightings(scenario, parameters, problem, delta, rehearsals)
+    parameters = attrs.evolve(parameters, weightings=weightings)
+    notes += said
+    byzantine, said = _byzantine(scenario, graph)
+    coins = run_coins(scenario)
+    setting = Setting.of(parameters, problem, byzantine, delta, coins.child("attack"))
+    deviation = Deviation() if scenario.attack is None else scenario.attack.build(setting)
+    return Prepared(
+        scenario=scenario,
+        parameters=parameters,
+        problem=problem,
+        private=_private(scenario, problem, deviation, coins),
+        byzantine=byzantine,
+        adversary=deviation.adversary,
+        delta=delta,
+        eps_success=_success(scenario, problem),
+        notes=notes + said,
+    )
+
+
+def without_checks(scenario: Scenario) -> tuple[ValidParameters, Problem, tuple[str, ...]]:
+    """The parameters but for the weightings, the losses, and what is to be said about them."""
+    graph = build_graph(scenario)
     problem = build_problem(scenario, graph.agents)
     schedule = build_schedule(scenario, graph, problem)
     lattice = default_limits(
@@ -97,34 +144,57 @@ def prepare(scenario: Scenario) -> Prepared:
         enforce_field_range=scenario.reading.P20,
     )
     start = _start_model(scenario, problem, lattice)
-    delta = heterogeneity(problem) if scenario.delta is None else scenario.delta
     bounds, notes = _bounds(scenario, problem, schedule, lattice, start)
     parameters = ValidParameters(
         graph=graph,
         lattice=lattice,
         start_model=start,
-        field=field,
+        field=PrimeField(scenario.prime),
         bounds=bounds,
         weightings=(),
         checked_keys=scenario.keys_checked,
         reading=scenario.reading,
     )
-    weightings, said = build_weightings(scenario, parameters, problem, delta)
-    parameters = attrs.evolve(parameters, weightings=weightings)
-    notes += said
-    byzantine, said = _byzantine(scenario, graph)
-    setting = Setting(parameters, problem, byzantine, delta, scenario.seed)
-    deviation = Deviation() if scenario.attack is None else scenario.attack.build(setting)
-    return Prepared(
-        parameters=parameters,
-        problem=problem,
-        private=_private(scenario, problem, deviation),
-        byzantine=byzantine,
-        adversary=deviation.adversary,
-        delta=delta,
-        eps_success=_success(scenario, problem),
-        notes=notes + said,
+    return parameters, problem, notes
+
+
+def kept_rehearsals(
+    scenario: Scenario, directory: Path, *, jobs: int = 1, watch: Watch | None = None
+) -> Rehearsals:
+    """Rehearsals of a scenario that are kept in a directory and found again by their content.
+
+    Implements: GU-12.
+    """
+    document = {"version": __version__, "scenario": scenario_as_json(_rehearsed(scenario))}
+    text = json.dumps(document, sort_keys=True)
+    return Rehearsals(directory, text, rehearse_document, jobs=jobs, watch=watch)
+
+
+def _rehearsed(scenario: Scenario) -> Scenario:
+    """What rehearsals depend on: neither attacks nor keys nor thresholds."""
+    checks = tuple(
+        attrs.evolve(check, thresholds=CalibratedThresholds())
+        for check in scenario.checks
+        if isinstance(check.thresholds, CalibratedThresholds)
     )
+    return attrs.evolve(
+        scenario,
+        attack=None,
+        byzantine=(),
+        keys=None,
+        bounds=NoBounds(),
+        checks=checks,
+        delta=None,
+        eps_success=None,
+        keys_checked=CheckedKeys.ALL,
+    )
+
+
+def rehearse_document(text: str, indices: Sequence[int]) -> list[Statistics]:
+    """The rehearsals of a document of `kept_rehearsals`, in whatever process this is called."""
+    scenario: Scenario = structure(Scenario, read_json(text)["scenario"])
+    parameters, problem, _notes = without_checks(scenario)
+    return rehearse(with_weights(scenario, parameters), problem, indices)
 
 
 def build_graph(scenario: Scenario) -> AgentGraph:
@@ -193,8 +263,10 @@ def _byzantine(scenario: Scenario, graph: AgentGraph) -> tuple[frozenset[int], t
     return byzantine, () if report.holds else (f"no guarantee applies: {report.reason}",)
 
 
-def _private(scenario: Scenario, problem: Problem, deviation: Deviation) -> Mapping[int, Private]:
-    """Gradients and keys; keys are drawn from the seed unless the scenario names them.
+def _private(
+    scenario: Scenario, problem: Problem, deviation: Deviation, coins: Coins
+) -> Mapping[int, Private]:
+    """Gradients and keys; keys are made of the coins unless the scenario names them.
 
     Implements: LV-3.
     """
@@ -205,8 +277,7 @@ def _private(scenario: Scenario, problem: Problem, deviation: Deviation) -> Mapp
     for agent in agents:
         source = deviation.gradient_sources.get(agent, problem.gradient_source(agent))
         if scenario.keys is None:
-            generator = np.random.default_rng([scenario.seed, agent, 0, 1])
-            key = int(generator.integers(0, scenario.prime))
+            key = coins.integer_below(scenario.prime, "key", agent)
         else:
             key = scenario.keys[agent]
         PrimeField(scenario.prime).check_key(key)
@@ -226,24 +297,29 @@ def _success(scenario: Scenario, problem: Problem) -> float:
 
 
 def build_problem(scenario: Scenario, agents: int) -> Problem:
-    """One loss per agent, with the scenario's batch size and seed."""
+    """One loss per agent, with the scenario's batch size and the coins of its mini-batches."""
+    return attrs.evolve(build_losses(scenario, agents), coins=sample_coins(scenario))
+
+
+def build_losses(scenario: Scenario, agents: int) -> Problem:
+    """The losses alone, which everybody may know: no coins, hence no mini-batches."""
     part = scenario.loss
     if isinstance(part, RandomQuadratics):
         _check_size(part.dimension, 1)
         return random_quadratics(
             agents,
             part.dimension,
-            scenario.seed,
+            scenario.data_seed,
             condition=part.condition,
             scale=part.scale,
             noise=part.noise,
             spread=part.spread,
             batch=scenario.batch,
-        )
+        ).public()
     losses = tuple(_losses(scenario, agents))
     if len(losses) != agents:
         raise LossError(f"{len(losses)} losses for {agents} agents", clause="MO-9")
-    return Problem(losses, scenario.batch, scenario.seed)
+    return Problem(losses, scenario.batch)
 
 
 def _losses(scenario: Scenario, agents: int) -> list[Loss]:
@@ -263,7 +339,7 @@ def _losses(scenario: Scenario, agents: int) -> list[Loss]:
         kind = RidgeLeastSquares if isinstance(part, RandomRidge) else LogisticRegression
         signs = isinstance(part, RandomLogistic)
         data = [
-            _random_data(scenario.seed, agent, part.dimension, part.samples, signs=signs)
+            _random_data(scenario.data_seed, agent, part.dimension, part.samples, signs=signs)
             for agent in range(agents)
         ]
         return [kind(_matrix(one.features), np.array(one.targets), part.ridge) for one in data]

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 import attrs
 
+from valid_ref.guarantees.calibration import Tails, rank
 from valid_ref.losses import Noise
 from valid_ref.protocols.parameters import ParameterError
 
@@ -234,17 +235,22 @@ class ConfiguredThresholds:
 
 @attrs.frozen
 class CalibratedThresholds:
-    """A factor above the largest statistics of attack-free rehearsals with other mini-batches."""
+    """Thresholds that all honest runs together alarm at most at the level, from rehearsals.
+
+    `pilots` are rehearsals that only say how much each statistic varies; `runs` are those among
+    which the run is ranked. All checks of a scenario that are calibrated share one level.
+    """
 
     kind: ClassVar[str] = "calibrated"
-    runs: int = 5
-    factor: float = 1.1
+    level: float = 0.05
+    runs: int = 39
+    pilots: int = 10
+    tails: Tails = Tails.UPPER
 
     def __attrs_post_init__(self) -> None:
-        if self.runs < 1 or self.factor < 1:
-            raise ParameterError(
-                f"runs = {self.runs}, factor = {self.factor}: below 1", clause="GU-9"
-            )
+        if self.pilots < 1:
+            raise ParameterError(f"pilots = {self.pilots}: below 1", clause="GU-12")
+        rank(self.level, self.runs)
 
 
 ThresholdsPart = CertifiedThresholds | ConfiguredThresholds | CalibratedThresholds

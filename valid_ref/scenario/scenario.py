@@ -7,6 +7,7 @@ from typing import Any
 import attrs
 
 from valid_ref.adversary.catalogue import AttackPart
+from valid_ref.coins import Coins, check_hexadecimal, fresh
 from valid_ref.document import (
     DocumentError,
     read_json,
@@ -37,9 +38,12 @@ FORMAT = "valid-ref/scenario/1"
 class Scenario:
     """Graph, parameters, gradient source, keys, Byzantine agents and their attack.
 
-    `start` is x_0 as real numbers (zero if not given); `keys` are drawn from the seed if not
-    given; `delta` is the heterogeneity of the losses if not given; `eps_success` the certificate's
-    bound on the final distance; `without` lists the errata whose repairs are turned off.
+    `start` is x_0 as real numbers (zero if not given). Everything random is made of `coins`, 64
+    hexadecimal digits that are drawn when nothing is given (`settled`), or of `seed` in their
+    place, for simulations; so are `keys`, if not given. The data of random losses, which are no
+    secret, come from the seed alone (0 if not given). `delta` is the heterogeneity of the losses
+    if not given; `eps_success` the certificate's bound on the final distance; `without` lists the
+    errata whose repairs are turned off.
 
     Implements: VA-6, VA-7, MO-11.
     """
@@ -53,7 +57,8 @@ class Scenario:
     prime: int = MERSENNE_61
     start: tuple[float, ...] | None = None
     batch: int = 1
-    seed: int = 0
+    seed: int | None = None
+    coins: str | None = None
     keys: tuple[int, ...] | None = None
     bounds: BoundsPart = DerivedBounds()
     checks: tuple[Check, ...] = (Check(),)
@@ -67,8 +72,12 @@ class Scenario:
     def __attrs_post_init__(self) -> None:
         if self.format != FORMAT:
             raise DocumentError(f"format {self.format!r} is not {FORMAT!r}", clause="VA-6")
-        if self.seed < 0:
+        if self.seed is not None and self.seed < 0:
             raise DocumentError(f"seed {self.seed} is negative", clause="VA-6")
+        if self.coins is not None:
+            check_hexadecimal(self.coins)
+            if self.seed is not None:
+                raise DocumentError("there are coins already: no seed beside them", clause="VA-6")
         if self.attack is not None and not self.byzantine:
             raise DocumentError("an attack needs Byzantine agents", clause="AD-1")
         for name in ("delta", "eps_success"):
@@ -81,6 +90,62 @@ class Scenario:
     def reading(self) -> Reading:
         """The switches of the errata."""
         return Reading.without(*self.without)
+
+    @property
+    def data_seed(self) -> int:
+        """The seed of the data of random losses, which everybody may know."""
+        return 0 if self.seed is None else self.seed
+
+
+LEARNING = (
+    "graph",
+    "loss",
+    "rounds",
+    "schedule",
+    "precision",
+    "prime",
+    "start",
+    "batch",
+    "seed",
+    "coins",
+)
+"""What mini-batches depend on: all but attack and validation, so that attacked and honest runs
+of one scenario see the same data."""
+
+
+def settled(scenario: Scenario) -> Scenario:
+    """The scenario with coins of its own, if it has neither coins nor a seed: now it is fixed.
+
+    Implements: VA-6, VA-8, LV-3.
+    """
+    if scenario.seed is not None or scenario.coins is not None:
+        return scenario
+    return attrs.evolve(scenario, coins=fresh())
+
+
+def run_coins(scenario: Scenario) -> Coins:
+    """The coins of keys and of attacks: of the whole scenario, so that no two share them.
+
+    Implements: LV-3.
+    """
+    return Coins.of_text("scenario", _settled_text(scenario, None))
+
+
+def sample_coins(scenario: Scenario) -> Coins:
+    """The coins of mini-batches and rehearsals, which attack and validation leave as they are.
+
+    Implements: LV-3.
+    """
+    return Coins.of_text("samples", _settled_text(scenario, LEARNING))
+
+
+def _settled_text(scenario: Scenario, names: tuple[str, ...] | None) -> str:
+    """The whole scenario or some of its fields in one form, with every default written out."""
+    if scenario.seed is None and scenario.coins is None:
+        raise DocumentError("a scenario without seed and coins is not settled", clause="LV-3")
+    document = scenario_as_json(scenario)
+    kept = document if names is None else {name: document[name] for name in names}
+    return json.dumps(kept, sort_keys=True, separators=(",", ":"))
 
 
 def scenario_from_json(text: str) -> Scenario:

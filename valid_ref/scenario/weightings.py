@@ -1,10 +1,10 @@
 """The weightings of a scenario: weights, thresholds, and where the thresholds come from."""
 
 import math
-from fractions import Fraction
 
 import attrs
 
+from valid_ref.guarantees import calibration
 from valid_ref.guarantees.thresholds import (
     CertificateError,
     Level,
@@ -12,13 +12,9 @@ from valid_ref.guarantees.thresholds import (
     calibrate,
     calibrated_weighting,
     shortfalls,
-    thresholds_from_runs,
 )
 from valid_ref.lattice import squared_norm
 from valid_ref.losses import Problem
-from valid_ref.machine import run_machine
-from valid_ref.protocols.learn import LearnModel
-from valid_ref.protocols.measures import Fast
 from valid_ref.protocols.parameters import (
     ParameterError,
     ValidParameters,
@@ -34,16 +30,25 @@ from valid_ref.scenario.parts import (
     Check,
     ConfiguredThresholds,
     Exponential,
+    WeightsPart,
 )
+from valid_ref.scenario.rehearse import Rehearse, rehearse
 from valid_ref.scenario.scenario import Scenario
 
+Notes = tuple[str, ...]
+"""What is to be said about thresholds."""
+
 PROVISIONAL = 1.0
-"""Thresholds of a weighting that is still being calibrated; no run ever sees it."""
+"""Thresholds of weightings that are still being calibrated; no run ever sees them."""
 
 
 def build_weightings(
-    scenario: Scenario, parameters: ValidParameters, problem: Problem, delta: float
-) -> tuple[tuple[Weighting, ...], tuple[str, ...]]:
+    scenario: Scenario,
+    parameters: ValidParameters,
+    problem: Problem,
+    delta: float,
+    rehearsals: Rehearse = rehearse,
+) -> tuple[tuple[Weighting, ...], Notes]:
     """All weightings, and what is to be said about their thresholds.
 
     Implements: GV-1, GV-7, GV-12.
@@ -52,93 +57,158 @@ def build_weightings(
         return (), ("no global checks: GV-5 and GV-6 are turned off by the scenario",)
     if len({check.name for check in scenario.checks}) < len(scenario.checks):
         raise ParameterError("two checks have the same name", clause="GV-12")
-    found = [_weighting(scenario, parameters, problem, delta, check) for check in scenario.checks]
-    return tuple(w for w, _notes in found), tuple(note for _w, notes in found for note in notes)
+    trial = with_weights(scenario, parameters)
+    calibrated = _calibrated(scenario, trial, problem, rehearsals)
+    weightings, notes = list[Weighting](), list[str]()
+    for check, provisional in zip(scenario.checks, trial.weightings, strict=True):
+        if isinstance(check.thresholds, CalibratedThresholds):
+            found = calibrated[check.name]
+        else:
+            alone = attrs.evolve(trial, weightings=(provisional,))
+            found, said = _given(alone, problem, delta, check.thresholds)
+            notes += said
+        weightings.append(_as_read(scenario, check, found))
+    return tuple(weightings), tuple(notes)
 
 
-def _weighting(
-    scenario: Scenario, parameters: ValidParameters, problem: Problem, delta: float, check: Check
-) -> tuple[Weighting, tuple[str, ...]]:
-    repaired = _weights(scenario.rounds, check)
-    provisional = _make(check, parameters, repaired, (PROVISIONAL, PROVISIONAL), "provisional")
-    trial = attrs.evolve(parameters, weightings=(provisional,))
-    thresholds, origin, notes = _thresholds(trial, problem, delta, check)
-    weights: tuple[int, ...] = repaired
-    total: Fraction | None = None
-    if not scenario.reading.P24 and isinstance(check.weights, Exponential):
-        weights, total = printed_weights(scenario.rounds, check.weights.gamma, check.weights.bits)
-    return _make(check, parameters, weights, thresholds, origin, total=total), notes
-
-
-def _weights(rounds: int, check: Check) -> tuple[int, ...]:
-    if isinstance(check.weights, Exponential):
-        return exponential_weights(rounds, check.weights.gamma, check.weights.bits)
-    return polynomial_weights(rounds, check.weights.power)
-
-
-def _make(
-    check: Check,
-    parameters: ValidParameters,
-    weights: tuple[int, ...],
-    thresholds: tuple[float, float],
-    origin: str,
-    total: Fraction | None = None,
-) -> Weighting:
-    return make_weighting(
-        check.name,
-        weights,
-        parameters.graph.agents,
-        parameters.lattice.precision.fraction_bits,
-        optimality=thresholds[0],
-        heterogeneity=thresholds[1],
-        total=total,
-        origin=origin,
+def with_weights(scenario: Scenario, parameters: ValidParameters) -> ValidParameters:
+    """The parameters with the weights of all checks, and thresholds that mean nothing yet."""
+    return attrs.evolve(
+        parameters,
+        weightings=tuple(
+            make_weighting(
+                check.name,
+                _weights(scenario.rounds, check.weights),
+                parameters.graph.agents,
+                parameters.lattice.precision.fraction_bits,
+                optimality=PROVISIONAL,
+                heterogeneity=PROVISIONAL,
+                origin="provisional",
+            )
+            for check in scenario.checks
+        ),
     )
 
 
-def _thresholds(
-    trial: ValidParameters, problem: Problem, delta: float, check: Check
-) -> tuple[tuple[float, float], str, tuple[str, ...]]:
-    """eps_opt, delta + eps_het, their origin, and what is to be said about them.
+def _weights(rounds: int, part: WeightsPart) -> tuple[int, ...]:
+    if isinstance(part, Exponential):
+        return exponential_weights(rounds, part.gamma, part.bits)
+    return polynomial_weights(rounds, part.power)
 
-    Implements: GV-7, GU-9.
+
+def _as_read(scenario: Scenario, check: Check, repaired: Weighting) -> Weighting:
+    """With the printed weights where P24 is turned off; thresholds keep their real size."""
+    if scenario.reading.P24 or not isinstance(check.weights, Exponential):
+        return repaired
+    weights, total = printed_weights(scenario.rounds, check.weights.gamma, check.weights.bits)
+    share = total / repaired.total
+    return attrs.evolve(
+        repaired,
+        weights=weights,
+        total=total,
+        optimality=math.ceil(repaired.optimality * share),
+        heterogeneity=math.ceil(repaired.heterogeneity * share**2),
+        optimality_low=math.floor(repaired.optimality_low * share),
+        heterogeneity_low=math.floor(repaired.heterogeneity_low * share**2),
+    )
+
+
+# Calibration.
+
+
+def _calibrated(
+    scenario: Scenario, trial: ValidParameters, problem: Problem, rehearsals: Rehearse
+) -> dict[str, Weighting]:
+    """The checks that are calibrated, by name: all together, so that the level holds for all.
+
+    Implements: GU-12, GV-7.
     """
-    match check.thresholds:
-        case ConfiguredThresholds(optimality=optimality, heterogeneity=heterogeneity):
-            note = f"check {check.name}: configured thresholds, not certified"
-            wanted = (optimality, heterogeneity)
-            return wanted, "configured", (note, *_below(trial, problem, delta, check, wanted))
-        case CalibratedThresholds() as part:
-            found = rehearse(trial, problem, 0, part)
-            return (found.optimality, found.heterogeneity), "calibrated", ()
-        case CertifiedThresholds() as part:
-            certified = _certified(trial, problem, delta, part)
-            notes = tuple(
-                f"check {check.name}: nothing within the norm bounds fails the {test} test; T is "
-                "too small for its certificate"
-                for test in certified.vacuous
-            )
-            return (certified.optimality, certified.heterogeneity), "certificate", notes
+    asked = {
+        check.name: check.thresholds
+        for check in scenario.checks
+        if isinstance(check.thresholds, CalibratedThresholds)
+    }
+    if not asked:
+        return {}
+    if len(set(asked.values())) > 1:
+        raise ParameterError(
+            f"the checks {', '.join(asked)} are calibrated together: level, runs, pilots and "
+            "tails must be the same in all",
+            clause="GU-12",
+        )
+    chosen = tuple(w for w in trial.weightings if w.name in asked)
+    parameters = attrs.evolve(trial, weightings=chosen)
+    limits = _limits(next(iter(asked.values())), parameters, problem, rehearsals)
+    return {
+        weighting.name: attrs.evolve(weighting, origin="calibrated", **attrs.asdict(limit))
+        for weighting, limit in zip(chosen, limits, strict=True)
+    }
 
 
-def _below(
+def _limits(
+    part: CalibratedThresholds,
+    parameters: ValidParameters,
+    problem: Problem,
+    rehearsals: Rehearse,
+) -> tuple[calibration.Limits, ...]:
+    """Without noise every rehearsal is the same, and one stands for all.
+
+    Implements: GU-12.
+    """
+    noiseless = problem.gradient_deviation(1.0) == 0  # it grows with the radius, if at all
+    runs = rehearsals(parameters, problem, range(1 if noiseless else part.pilots + part.runs))
+    pilots = runs if noiseless else runs[: part.pilots]
+    ranked = runs * part.runs if noiseless else runs[part.pilots :]
+    return calibration.calibrate(pilots, ranked, level=part.level, tails=part.tails)
+
+
+# Certificates and configured thresholds.
+
+
+def _given(
     trial: ValidParameters,
     problem: Problem,
     delta: float,
-    check: Check,
-    wanted: tuple[float, float],
-) -> tuple[str, ...]:
+    part: ConfiguredThresholds | CertifiedThresholds,
+) -> tuple[Weighting, Notes]:
+    """The one weighting with certified or configured thresholds.
+
+    Implements: GV-7, GU-9.
+    """
+    (provisional,) = trial.weightings
+    name, weights = provisional.name, provisional.weights
+    agents, bits = trial.graph.agents, trial.lattice.precision.fraction_bits
+    if isinstance(part, CertifiedThresholds):
+        certified = _certified(trial, problem, delta, part)
+        notes = tuple(
+            f"check {name}: nothing within the norm bounds fails the {test} test; T is too small "
+            "for its certificate"
+            for test in certified.vacuous
+        )
+        return calibrated_weighting(name, weights, certified, agents, bits), notes
+    configured = make_weighting(
+        name,
+        weights,
+        agents,
+        bits,
+        optimality=part.optimality,
+        heterogeneity=part.heterogeneity,
+    )
+    note = f"check {name}: configured thresholds, not certified"
+    return configured, (note, *_below(trial, problem, delta, configured))
+
+
+def _below(trial: ValidParameters, problem: Problem, delta: float, configured: Weighting) -> Notes:
     """Which configured thresholds lie below the certificate, and the value needed.
 
     Implements: GV-7.
     """
-    configured = _make(check, trial, trial.weightings[0].weights, wanted, "configured")
+    name, bits = configured.name, trial.lattice.precision.fraction_bits
     try:
         found = _certified(trial, problem, delta, CertifiedThresholds())
     except CertificateError as error:
-        return (f"check {check.name}: there is no certificate: {error}",)
-    bits = trial.lattice.precision.fraction_bits
-    needed = calibrated_weighting(check.name, configured.weights, found, trial.graph.agents, bits)
+        return (f"check {name}: there is no certificate: {error}",)
+    needed = calibrated_weighting(name, configured.weights, found, trial.graph.agents, bits)
     return tuple(f"check {shortfall}" for shortfall in shortfalls(configured, needed))
 
 
@@ -155,42 +225,3 @@ def _certified(
     )
     weights = trial.weightings[0].weights
     return calibrate(problem, trial.graph, trial.lattice.schedule, weights, level)
-
-
-def rehearse(
-    parameters: ValidParameters, problem: Problem, index: int, part: CalibratedThresholds
-) -> Thresholds:
-    """The thresholds of the weighting of this index, a factor above what honest runs show.
-
-    Without noise every rehearsal is the same, and one is enough. Rehearsals take the seeds after
-    the run's own, so they never see its mini-batches.
-
-    Implements: GU-9.
-    """
-    noiseless = problem.gradient_deviation(1.0) == 0  # it grows with the radius, if at all
-    seeds = range(problem.seed + 1, problem.seed + 1 + (1 if noiseless else part.runs))
-    found = [
-        honest_statistics(parameters, attrs.evolve(problem, seed=seed), index) for seed in seeds
-    ]
-    return thresholds_from_runs(found, part.factor)
-
-
-def honest_statistics(
-    parameters: ValidParameters, problem: Problem, index: int
-) -> tuple[float, float]:
-    """|sum ghat| / (n W 2^f) and sum lhat^2 / (n W^2 4^f) of one honest learning phase."""
-    graph, lattice = parameters.graph, parameters.lattice
-    measures = Fast(parameters)
-    machine = LearnModel(
-        graph,
-        lattice,
-        parameters.start_model,
-        parameters.reading,
-        arithmetic=measures.arithmetic,
-    )
-    private = {agent: problem.gradient_source(agent) for agent in range(graph.agents)}
-    result = run_machine(graph, machine, private)
-    own = [machine.transcripts(state).own for state in result.states.values()]
-    optimality, heterogeneity = measures.statistics(index, [*map(measures.estimate, own)])
-    scale = float(parameters.weightings[index].total) * 2.0**lattice.precision.fraction_bits
-    return math.sqrt(optimality) / (graph.agents * scale), heterogeneity / (graph.agents * scale**2)

@@ -23,6 +23,7 @@ from valid_ref.protocols.learn import PHASE as LEARN
 from valid_ref.protocols.valid import ESTIMATES, HASHES, KEYS
 from valid_ref.scenario import Scenario, parts, prepare
 from valid_ref.scenario.build import build_graph
+from valid_ref.scenario.scenario import run_coins
 from valid_ref.schedule import Precision
 from valid_ref.testing.problems import repeated
 
@@ -154,7 +155,7 @@ def _in_learning(shapes: Shapes) -> st.SearchStrategy[actions.Action]:
 def _in_broadcast(shapes: Shapes, phase: str) -> st.SearchStrategy[actions.Action]:
     fields = st.sampled_from(shapes.tags(phase))
     entries = st.integers(0, 3) | st.sampled_from([shapes.prime - 1, -1, shapes.prime])
-    sizes = {HASHES: 4 * shapes.graph.agents, ESTIMATES: shapes.weightings * (shapes.dimension + 1)}
+    sizes = {HASHES: 4 * shapes.graph.agents, ESTIMATES: shapes.weightings * shapes.dimension}
     value: st.SearchStrategy[actions.Value] = (
         st.builds(actions.Integer, entries)
         if phase == KEYS
@@ -247,8 +248,12 @@ def _choices(name: str, kind: object) -> tuple[object, ...]:
 def fitting_attacks(draw: st.DrawFn, scenario: Scenario) -> AttackPart:
     """The named attacks that can be built on a scenario with Byzantine agents."""
     prepared = prepare(attrs.evolve(scenario, attack=None))
-    setting = Setting(
-        prepared.parameters, prepared.problem, prepared.byzantine, prepared.delta, scenario.seed
+    setting = Setting.of(
+        prepared.parameters,
+        prepared.problem,
+        prepared.byzantine,
+        prepared.delta,
+        run_coins(prepared.scenario).child("attack"),
     )
 
     def fits(attack: AttackPart) -> bool:

@@ -117,6 +117,7 @@ def named_scenarios() -> Iterator[Scenario]:
             checks=(check,),
             eps_success=GENEROUS,
             byzantine=byzantine,
+            seed=0,
         )
         for attack in named_attacks():
             scenario = attrs.evolve(peaceful, attack=attack)

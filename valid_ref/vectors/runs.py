@@ -181,6 +181,7 @@ def small(graph: str = "complete:3", dimension: int = 2) -> Scenario:
         checks=(OPEN,),
         delta=2.0,
         eps_success=1.0,
+        seed=0,
     )
 
 
@@ -226,6 +227,7 @@ def _worked_example() -> Scenario:
         ),
         delta=2 / 3,
         eps_success=1.0,
+        seed=0,
     )
 
 
@@ -243,6 +245,7 @@ def _toy() -> Scenario:
         checks=(OPEN,),
         delta=2.0,
         eps_success=1.0,
+        seed=0,
     )
 
 

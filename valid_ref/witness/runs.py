@@ -31,6 +31,7 @@ HIDDEN = Scenario(
     delta=1.0,
     byzantine=(0, 1, 4, 5),
     attack=HiddenTranscripts(3.0),
+    seed=0,
 )
 """The path w1-v1-h1-h2-v2-w2: nobody honest hears agents 0 and 5."""
 
@@ -73,6 +74,7 @@ def _p07(printed: bool) -> Story:
         attack=LoneVictim(50.0),
         delta=0.05,
         without=("P07",) if printed else (),
+        seed=0,
     )
     finished = run(scenario)
     models = final_models(finished.execution, (0,))
@@ -87,6 +89,7 @@ SMALL = Scenario(
     bounds=parts.NoBounds(),
     checks=OPEN,
     byzantine=(0,),
+    seed=0,
 )
 
 
@@ -141,6 +144,7 @@ HONEST = Scenario(
     loss=parts.RandomQuadratics(2),
     rounds=4,
     checks=OPEN,
+    seed=0,
 )
 """Three honest agents, diminishing steps, thresholds out of the way."""
 

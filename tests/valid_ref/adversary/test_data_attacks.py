@@ -27,6 +27,7 @@ BASE = Scenario(
     byzantine=(4,),
     checks=(parts.Check("t^1", parts.Polynomial(), parts.ConfiguredThresholds(0.2, 3.0)),),
     eps_success=1e-2,
+    seed=0,
 )
 
 

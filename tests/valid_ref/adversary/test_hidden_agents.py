@@ -22,6 +22,7 @@ PATH = Scenario(
     byzantine=(0, 1, 4, 5),
     delta=1.0,
     eps_success=0.1,
+    seed=0,
 )
 """w1-v1-h1-h2-v2-w2; every loss is x^2/2, so the optimum is 0 whatever the weights."""
 

@@ -41,7 +41,7 @@ def scenario(graph: str, attack, **changes) -> Scenario:
         "delta": 100.0,
         "eps_success": 10.0,
     }
-    return Scenario(graph=parts.Family(graph), attack=attack, **(usual | changes))
+    return Scenario(graph=parts.Family(graph), attack=attack, **({"seed": 0} | usual | changes))
 
 
 def played(graph: str, attack, **changes) -> Run:
@@ -232,9 +232,9 @@ def test_keys_known_early_or_used_twice_hide_a_broken_relation() -> None:
     with pytest.raises(AttackError, match="P11 is repaired"):
         played("complete:4", EarlyKeys(), rounds=12)
     keys = played("complete:4", Edits(), rounds=12).execution.states[0].memory.keys
-    for seed, seen in ((0, False), (1, True)):
+    for named, seed, seen in ((keys, 0, False), (None, 0, True), (None, 1, True)):
         attack = EarlyKeys(scale=-3, known=keys)
-        reused = played("complete:4", attack, rounds=12, seed=seed)
+        reused = played("complete:4", attack, rounds=12, keys=named, seed=seed)
         assert broken_relations(reused.execution) == (3,)
         expected = {"BROKEN_RELATION"} if seen else set()
         assert all(found == expected for found in reasons(reused).values())

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import valid_ref
+from valid_ref.coins import Coins
 from valid_ref.losses import (
     LogisticRegression,
     Loss,
@@ -128,7 +129,7 @@ def test_common_constants_hold_for_every_agent(problem: Problem, radius: float) 
 @pytest.mark.checks("MO-9")
 @given(problems(), st.integers(1, 10**6), st.data())
 def test_gradients_are_a_pure_function(problem: Problem, t: int, data: st.DataObject) -> None:
-    """Of seed, agent, round and point: whatever else was asked before, and by whom."""
+    """Of coins, agent, round and point: whatever else was asked before, and by whom."""
     agent = data.draw(st.integers(0, len(problem.losses) - 1))
     x = np.random.default_rng(0).standard_normal(problem.dimension)
     before = x.copy()
@@ -137,7 +138,7 @@ def test_gradients_are_a_pure_function(problem: Problem, t: int, data: st.DataOb
     source(t + 1, x)
     source(t, 2 * x)
     assert source(t, x).tobytes() == first
-    twin = Problem(problem.losses, problem.batch, problem.seed)
+    twin = Problem(problem.losses, problem.batch, problem.coins)
     assert twin.gradient_source(agent)(t, x).tobytes() == first
     assert x.tobytes() == before.tobytes()
 
@@ -163,7 +164,8 @@ def test_random_quadratics_are_what_they_say(
 ) -> None:
     problem = random_quadratics(agents, d, seed, condition=condition)
     again = random_quadratics(agents, d, seed, condition=condition)
-    assert (len(problem.losses), problem.dimension, problem.seed) == (agents, d, seed)
+    assert (len(problem.losses), problem.dimension) == (agents, d)
+    assert problem.coins == Coins.of_seed(seed)
     x = np.ones(d)
     for loss, twin in zip(problem.losses, again.losses, strict=True):
         eigenvalues = np.linalg.eigvalsh(loss.hessian_at(x))
@@ -188,6 +190,7 @@ def test_random_quadratics_are_dense_and_differ() -> None:
 SCRIPT = """
 import sys
 import numpy as np
+from valid_ref.coins import Coins
 from valid_ref.losses import *
 x = np.random.default_rng(1).standard_normal(300)
 problem = random_quadratics(1, 300, 7, noise=Noise.GAUSSIAN, spread=0.5, batch=3)

@@ -342,7 +342,7 @@ def test_words_after_falling_silent(tmp_path) -> None:
 @pytest.mark.checks("RE-11")
 def test_no_outcome_where_nobody_knows_who_is_byzantine(tmp_path) -> None:
     """Also where all conform: an outcome is one of the honest agents."""
-    scenario = Scenario(graph=Family("path:3"), rounds=3)
+    scenario = Scenario(graph=Family("path:3"), rounds=3, seed=0)
     for known in (True, False):
         record_run(run(scenario), tmp_path / str(known), byzantine_known=known)
         verdict = check(open_recording(tmp_path / str(known)))
@@ -501,7 +501,7 @@ def test_memory_does_not_grow_with_the_arrays(tmp_path) -> None:
 @pytest.mark.checks("RE-10")
 def test_where_a_known_byzantine_agent_deviates_is_said_and_changes_nothing(tmp_path) -> None:
     lie = InconsistentGradient(round=3)
-    scenario = Scenario(graph=Family("complete:4"), rounds=5, byzantine=(3,), attack=lie)
+    scenario = Scenario(graph=Family("complete:4"), rounds=5, byzantine=(3,), attack=lie, seed=0)
     record_run(run(scenario), tmp_path / "run.zip")
     verdict = check(open_recording(tmp_path / "run.zip"))
     assert verdict.conforms

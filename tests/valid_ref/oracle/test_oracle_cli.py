@@ -30,6 +30,7 @@ def scenario(tmp_path):
         rounds=2,
         loss=parts.RandomQuadratics(1),
         checks=(parts.Check("w", parts.Polynomial(0), parts.ConfiguredThresholds(1e6, 1e9)),),
+        seed=0,
     )
     (tmp_path / "s.json").write_text(scenario_text(small))
     return tmp_path / "s.json"

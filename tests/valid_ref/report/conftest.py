@@ -22,7 +22,9 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-SMALL = Scenario(graph=parts.Family("complete:5"), rounds=12, loss=parts.RandomQuadratics(2))
+SMALL = Scenario(
+    graph=parts.Family("complete:5"), rounds=12, loss=parts.RandomQuadratics(2), seed=0
+)
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +46,7 @@ def pages(tmp_path_factory) -> Path:
     home = tmp_path_factory.mktemp("pages")
     specification = load_specification()
     attacked = Scenario(
-        graph=SMALL.graph, rounds=12, loss=SMALL.loss, byzantine=(4,), attack=Equivocation()
+        graph=SMALL.graph, rounds=12, loss=SMALL.loss, byzantine=(4,), attack=Equivocation(), seed=0
     )
     watched = [watch_run(run(SMALL), "Honest"), watch_run(run(attacked), "Attacked")]
     views = {
@@ -52,7 +54,7 @@ def pages(tmp_path_factory) -> Path:
         "attacked": view_of("Attacked", "one run", watched[1:], specification),
     }
     crowd = Scenario(
-        rounds=2, loss=parts.RandomQuadratics(1), byzantine=(4,), attack=Equivocation()
+        rounds=2, loss=parts.RandomQuadratics(1), byzantine=(4,), attack=Equivocation(), seed=0
     )
     crowded = watch_run(run(crowd), "A label that is rather long for the tab of a narrow window")
     views["crowd"] = view_of("Crowd", "two runs", [crowded, watched[0]], specification)

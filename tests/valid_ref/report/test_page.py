@@ -29,7 +29,7 @@ from valid_ref.trace.spec_text import erratum_parts
 from valid_ref.witness import WITNESSES
 
 SPECIFICATION = load_specification()
-SMALL = Scenario(graph=parts.Family("complete:3"), rounds=3, loss=parts.RandomQuadratics(1))
+SMALL = Scenario(graph=parts.Family("complete:3"), rounds=3, loss=parts.RandomQuadratics(1), seed=0)
 
 
 def data_of(page: str):
@@ -77,6 +77,7 @@ def test_the_view_carries_the_text_of_every_clause_it_names() -> None:
         rounds=3,
         byzantine=(3,),
         checks=(parts.Check("w", parts.Polynomial(), parts.ConfiguredThresholds(1e-9, 1e-9)),),
+        seed=0,
     )
     view = view_of("t", "s", [watch_run(run(scenario), "x")], SPECIFICATION)
     texts = {clause.identifier: clause.html for clause in view.clauses}

@@ -35,6 +35,7 @@ FALLS_SILENT = Scenario(
     bounds=parts.NoBounds(),
     byzantine=(0,),
     attack=Edits((Edit("LearnModel", 1, 0, None, Forge("model", Integers((2**54 - 2,)))),)),
+    seed=0,
 )
 """The only honest agent leaves the range and says nothing in round 2."""
 
@@ -83,7 +84,9 @@ def test_the_statistics_are_those_that_the_protocol_checks(options) -> None:
     """The course ends where the check is made, on the side of the threshold that alarms say."""
     for limits in ((1e-9, 1e-9), (1e6, 1e12)):
         checks = (parts.Check("w", parts.Polynomial(2), parts.ConfiguredThresholds(*limits)),)
-        scenario = Scenario(graph=parts.Family("complete:4"), rounds=9, checks=checks, **options)
+        scenario = Scenario(
+            graph=parts.Family("complete:4"), rounds=9, checks=checks, **options, seed=0
+        )
         finished = run(scenario)
         series = run_view(watch_run(finished, "x")).series
         reasons = {alarm.alarm for alarm in finished.execution.states[0].memory.alarms}
@@ -95,7 +98,7 @@ def test_the_statistics_are_those_that_the_protocol_checks(options) -> None:
 
 
 def test_distances_and_consensus_end_as_the_judgement_says() -> None:
-    finished = run(Scenario(graph=parts.Family("cycle:5"), rounds=30))
+    finished = run(Scenario(graph=parts.Family("cycle:5"), rounds=30, seed=0))
     series = run_view(watch_run(finished, "x")).series
     assert series.distance[-1] == pytest.approx(finished.judgement.squared_distance, rel=1e-4)
     assert series.consensus[-1] == pytest.approx(finished.judgement.consensus_error, rel=1e-4)
@@ -111,6 +114,7 @@ def test_the_matrix_names_the_agent_whose_hashes_differ() -> None:
         checks=WIDE,
         byzantine=(4,),
         attack=Equivocation(),
+        seed=0,
     )
     checks = run_view(watch_run(run(scenario), "x")).checks
     by_hash = {(cell.agent, cell.owner) for cell in checks.failures if "H" in cell.failed}
@@ -124,7 +128,11 @@ def test_the_matrix_names_the_agent_whose_hashes_differ() -> None:
 
 def test_long_and_large_runs_are_thinned_and_say_so() -> None:
     scenario = Scenario(
-        graph=parts.Family("path:2"), loss=parts.RandomQuadratics(4), rounds=900, checks=WIDE
+        graph=parts.Family("path:2"),
+        loss=parts.RandomQuadratics(4),
+        rounds=900,
+        checks=WIDE,
+        seed=0,
     )
     view = run_view(watch_run(run(scenario), "x"))
     assert len(view.rounds) <= 600 < view.total_rounds == 907
@@ -137,7 +145,7 @@ def test_long_and_large_runs_are_thinned_and_say_so() -> None:
 
 
 def test_a_recording_shows_its_divergence(tmp_path) -> None:
-    finished = run(Scenario(graph=parts.Family("path:3"), rounds=3, checks=WIDE))
+    finished = run(Scenario(graph=parts.Family("path:3"), rounds=3, checks=WIDE, seed=0))
     record_run(finished, tmp_path / "run", checksums=False)
     models = tmp_path / "run" / "models.npy"
     data = np.load(models)
@@ -152,7 +160,9 @@ def test_a_recording_shows_its_divergence(tmp_path) -> None:
 
 
 def test_a_conforming_recording_looks_like_its_run(tmp_path) -> None:
-    scenario = Scenario(graph=parts.Family("path:3"), rounds=3, checks=WIDE, eps_success=1e9)
+    scenario = Scenario(
+        graph=parts.Family("path:3"), rounds=3, checks=WIDE, eps_success=1e9, seed=0
+    )
     finished = run(scenario)
     record_run(finished, tmp_path / "run.zip", checksums=True)
     opened = open_recording(tmp_path / "run.zip")

@@ -10,7 +10,7 @@ import math
 import sys
 from typing import Any
 
-PROTOCOL = "valid-ref/conformance/1"
+PROTOCOL = "valid-ref/conformance/2"
 LEARN, KEYS, HASHES = "LearnModel", "LocalValidate.keys", "LocalValidate.hashes"
 LOCAL, GLOBAL, AGREE = "LocalValidate", "GlobalValidate", "ValidationStateAgreement"
 KEY = -1  # the slot of a key

@@ -102,6 +102,7 @@ def _scenario(graph: parts.GraphPart = RING, **changes: Any) -> Scenario:
         bounds=parts.ConfiguredBounds(100.0, 20.0),
         checks=TWO,
         eps_success=1.0,
+        seed=0,
     )
     return attrs.evolve(scenario, **changes)
 
@@ -147,7 +148,7 @@ def _honest() -> tuple[ConformCase, ...]:
         bounds=parts.NoBounds(),
         rounds=2,
     )
-    calibrated = parts.Check("calibrated", parts.Polynomial(2), parts.CalibratedThresholds(1, 1.05))
+    calibrated = parts.Check("calibrated", parts.Polynomial(2), parts.CalibratedThresholds())
     short = _scenario(
         parts.Family("path:2"),
         rounds=1,

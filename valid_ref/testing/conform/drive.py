@@ -33,7 +33,7 @@ CLAUSES: Mapping[str, str] = {
 }
 """The clause that says what each request and its reply hold."""
 
-PROTOCOL = "valid-ref/conformance/1"
+PROTOCOL = "valid-ref/conformance/2"
 LONGEST_NAME = 80
 """Characters of the name that an agent gives itself; it is text of a stranger."""
 FLOODS, INTEGERS = ("fresh", "held"), ("number", "string")

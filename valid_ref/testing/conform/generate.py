@@ -101,7 +101,7 @@ def _crowds(draw: st.DrawFn, scenario: Scenario) -> Edits:
     phase = draw(st.sampled_from([KEYS, HASHES, ESTIMATES]))
     agents, sender = shapes.graph.agents, draw(st.sampled_from(shapes.byzantine))
     number = draw(st.integers(1, shapes.phases[phase]))
-    sizes = {HASHES: 4 * agents, ESTIMATES: shapes.weightings * (shapes.dimension + 1)}
+    sizes = {HASHES: 4 * agents, ESTIMATES: shapes.weightings * shapes.dimension}
     proper = actions.Integer(1) if phase == KEYS else actions.Integers((1,) * sizes[phase])
     what = repeated(7, st.sampled_from([proper, actions.Nothing(), actions.Integer(-1)]))
     chosen, count = draw(what), draw(st.integers(0, 20) | st.sampled_from((250, 400)))

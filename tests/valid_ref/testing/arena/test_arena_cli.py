@@ -24,7 +24,7 @@ from valid_ref.testing.conform.faults import AGENT, fault_named, faulty_source
 
 app = typer.Typer()
 app.command(cls=ArenaCommand)(arena)
-SCENARIO = Scenario(graph=Family("path:3"), loss=RandomQuadratics(dimension=1), rounds=2)
+SCENARIO = Scenario(graph=Family("path:3"), loss=RandomQuadratics(dimension=1), rounds=2, seed=0)
 ASK = "        request = json.loads(line)\n"
 
 

@@ -1,0 +1,219 @@
+"""Rehearsals: honest learning phases whose statistics set the thresholds.
+
+`rehearse_one` runs the machine of LearnModel; `rehearse` gives the same integers for many
+rehearsals at a time, and `Rehearsals` keeps them in a file, so that none is run twice.
+"""
+
+import concurrent.futures
+import hashlib
+import json
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import attrs
+import numpy as np
+
+from valid_ref.document import DocumentError, structure, unstructure
+from valid_ref.guarantees.calibration import CalibrationError, Statistics
+from valid_ref.kernels import steps
+from valid_ref.kernels.sums import WeightedTotals
+from valid_ref.lattice import IntVector, LatticeError
+from valid_ref.losses import Problem
+from valid_ref.machine import run_machine
+from valid_ref.protocols.global_validate import squares
+from valid_ref.protocols.learn import LearnModel
+from valid_ref.protocols.measures import Fast
+from valid_ref.protocols.parameters import ValidParameters
+
+AT_ONCE = 16
+"""So many rehearsals are run together: enough to share the cost of a round."""
+
+
+class Rehearse(Protocol):
+    """Whoever can say what honest runs with other coins would show."""
+
+    def __call__(
+        self, parameters: ValidParameters, problem: Problem, indices: Sequence[int]
+    ) -> list[Statistics]:
+        """The statistics of these rehearsals, in this order."""
+
+
+def rehearse_one(parameters: ValidParameters, problem: Problem, index: int) -> Statistics:
+    """The statistics of one rehearsal, by the machine of LearnModel.
+
+    Implements: GU-12.
+    """
+    graph, measures = parameters.graph, Fast(parameters)
+    other = problem.rehearsal(index)
+    machine = LearnModel(
+        graph,
+        parameters.lattice,
+        parameters.start_model,
+        parameters.reading,
+        arithmetic=measures.arithmetic,
+    )
+    private = {agent: other.gradient_source(agent) for agent in range(graph.agents)}
+    result = run_machine(graph, machine, private)
+    if any(state.alarms for state in result.states.values()):
+        raise _left_the_range(index)
+    own = [measures.estimate(machine.transcripts(s).own) for s in result.states.values()]
+    return tuple(measures.statistics(i, own) for i in range(len(parameters.weightings)))
+
+
+def rehearse(
+    parameters: ValidParameters, problem: Problem, indices: Sequence[int]
+) -> list[Statistics]:
+    """The statistics of these rehearsals, many at a time.
+
+    Implements: GU-12.
+    """
+    if not (parameters.reading.P27 and parameters.reading.P17):
+        return [rehearse_one(parameters, problem, index) for index in indices]
+    found: list[Statistics] = []
+    for begin in range(0, len(indices), AT_ONCE):
+        found += _together(parameters, problem, indices[begin : begin + AT_ONCE])
+    return found
+
+
+def _together(
+    parameters: ValidParameters, problem: Problem, indices: Sequence[int]
+) -> list[Statistics]:
+    """All agents of all these rehearsals as rows of one array: every entry is updated alone."""
+    lattice, n, d = parameters.lattice, parameters.graph.agents, parameters.lattice.dimension
+    neighbours = _neighbour_matrix(parameters)
+    degrees = neighbours.sum(axis=1)[:, np.newaxis]
+    sources = [problem.rehearsal(i).gradient_source(v) for i in indices for v in range(n)]
+    models = np.tile(parameters.start_model, (len(indices), n, 1))
+    totals = WeightedTotals([w.weights for w in parameters.weightings], models.size)
+    for t in range(1, lattice.schedule.rounds + 1):
+        mixed = lattice.schedule.a(t) * (neighbours @ models - degrees * models)
+        Y = ((models << lattice.precision.step_bits) + mixed).reshape(-1)
+        points = steps.evaluation_point(lattice, Y).reshape(-1, d)
+        drawn = [source(t, point) for source, point in zip(sources, points, strict=True)]
+        try:
+            x, gamma = steps.step(lattice, t, Y, np.concatenate(drawn))
+        except LatticeError:
+            raise _left_the_range(*indices) from None
+        totals.add((gamma // lattice.schedule.A(t))[np.newaxis, :])
+        models = x.reshape(models.shape)
+    shape = (len(indices), n, d)
+    by_weighting = [_statistics(entries, shape) for entries in totals.integers()]
+    return [tuple(one[run] for one in by_weighting) for run in range(len(indices))]
+
+
+def _neighbour_matrix(parameters: ValidParameters) -> IntVector:
+    matrix = np.zeros((parameters.graph.agents,) * 2, np.int64)
+    for u, v in parameters.graph.edges:
+        matrix[u, v] = matrix[v, u] = 1
+    return matrix
+
+
+def _statistics(entries: list[int], shape: tuple[int, int, int]) -> list[tuple[int, int]]:
+    """|sum_u ghat_u|^2 and sum_u |ghat_u|^2 of every rehearsal."""
+    runs, n, d = shape
+    found = []
+    for begin in range(0, runs * n * d, n * d):
+        own = entries[begin : begin + n * d]
+        found.append((squares(sum(own[j::d]) for j in range(d)), squares(own)))
+    return found
+
+
+def _left_the_range(*indices: int) -> CalibrationError:
+    numbers = ", ".join(map(str, indices))
+    return CalibrationError(
+        f"an update left the range of the lattice in a rehearsal ({numbers}): honest runs of this "
+        "scenario alarm"
+    )
+
+
+@attrs.frozen
+class Kept:
+    """One line of a file of rehearsals."""
+
+    index: int
+    statistics: tuple[tuple[int, int], ...]
+
+
+Watch = Callable[[int, int], None]
+"""Told how many rehearsals are done, and of how many."""
+
+
+@attrs.frozen
+class Rehearsals:
+    """Rehearsals that are kept in a file, one line each, and run by several processes.
+
+    `document` is the text from which another process can make the same problem; it is also what
+    the file is named after, so that another problem never finds these lines. An interrupted
+    calibration goes on where it stopped.
+
+    Implements: GU-12.
+    """
+
+    directory: Path
+    document: str
+    work: Callable[[str, Sequence[int]], list[Statistics]]
+    jobs: int = 1
+    watch: Watch | None = None
+
+    def __call__(
+        self, parameters: ValidParameters, problem: Problem, indices: Sequence[int]
+    ) -> list[Statistics]:
+        """The statistics of these rehearsals; those that are missing are run and kept."""
+        known = self._read(len(parameters.weightings))
+        missing = [index for index in indices if index not in known]
+        pieces = [missing[begin : begin + AT_ONCE] for begin in range(0, len(missing), AT_ONCE)]
+        done = len(indices) - len(missing)
+        for piece, found in self._run(parameters, problem, pieces):
+            known.update(zip(piece, found, strict=True))
+            self._append([Kept(i, one) for i, one in zip(piece, found, strict=True)])
+            done += len(piece)
+            if self.watch is not None:
+                self.watch(done, len(indices))
+        return [known[index] for index in indices]
+
+    def _run(
+        self, parameters: ValidParameters, problem: Problem, pieces: Sequence[Sequence[int]]
+    ) -> Iterator[tuple[Sequence[int], list[Statistics]]]:
+        if self.jobs == 1 or len(pieces) < 2:
+            for piece in pieces:
+                yield piece, rehearse(parameters, problem, piece)
+            return
+        context = multiprocessing.get_context("spawn")
+        with concurrent.futures.ProcessPoolExecutor(self.jobs, mp_context=context) as pool:
+            waiting = {pool.submit(self.work, self.document, piece): piece for piece in pieces}
+            for one in concurrent.futures.as_completed(waiting):
+                yield waiting[one], one.result()
+
+    @property
+    def path(self) -> Path:
+        """The file, named by the SHA-256 of the document."""
+        name = hashlib.sha256(self.document.encode()).hexdigest()
+        return self.directory / f"{name}.jsonl"
+
+    def _read(self, weightings: int) -> dict[int, Statistics]:
+        """What the file has; a last line that was cut off, and whatever is no such line, is not."""
+        try:
+            lines = self.path.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError):
+            return {}
+        found: dict[int, Statistics] = {}
+        for line in lines:
+            try:
+                kept: Kept = structure(Kept, json.loads(line))
+            except (json.JSONDecodeError, DocumentError):
+                continue
+            if len(kept.statistics) == weightings:
+                found[kept.index] = kept.statistics
+        return found
+
+    def _append(self, lines: list[Kept]) -> None:
+        """A cache that cannot be written costs time, nothing else."""
+        text = "".join(json.dumps(unstructure(line)) + "\n" for line in lines)
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(text)
+        except OSError:
+            return
