@@ -4,8 +4,8 @@ What is judged is a point z, the mean of the outputs of valid honest agents. The
 an honest agent is a weighted mean of gradients taken on its path y_h(1), .., y_h(T), so it differs
 from G_h(z) by three things: the drift of the path against z, which the record shows; the noise of
 the mini-batches, which averages out; and the rounding of the lattice. From ghat_h and a bound on
-that difference follow a model x' at which the honest gradients and some free vectors sum to zero
-exactly, its distance r from z, and the level delta' at which it is admissible.
+that difference follow the level at which z is admissible, and how far z can be from a model that
+is admissible at the level delta.
 """
 
 import math
@@ -16,7 +16,8 @@ import numpy as np
 
 from valid_ref.errors import ValidRefError
 from valid_ref.execution import Execution
-from valid_ref.guarantees.admissible import AdmissibleError, admissible_ellipsoid
+from valid_ref.graph import AgentGraph
+from valid_ref.guarantees.admissible import AdmissibleError, admissible_ellipsoid, is_admissible
 from valid_ref.guarantees.bounds import SOURCE_ERROR
 from valid_ref.lattice import FloatVector
 from valid_ref.losses import Problem
@@ -60,10 +61,15 @@ def path_of(parameters: ValidParameters, record: Transcript) -> Path:
     models = np.array([message.model for message in record], dtype=np.float64)
     scaled = np.array([message.scaled_gradient for message in record], dtype=np.float64)
     read = [
-        message.scaled_gradient // A
-        for message, A in zip(record, schedule.gradient, strict=True)
+        message.scaled_gradient // A for message, A in zip(record, schedule.gradient, strict=True)
     ]
     return Path((models + scaled * finer) * unit, np.array(read, dtype=np.float64) * unit)
+
+
+def shares_of(weights: Sequence[int]) -> FloatVector:
+    """omega: the weights divided by their sum, each rounded once."""
+    total = sum(weights)
+    return np.array([weight / total for weight in weights])
 
 
 @attrs.frozen
@@ -99,27 +105,28 @@ def drift(loss: Loss, path: Path, shares: FloatVector, z: FloatVector) -> Drift:
 
 @attrs.frozen
 class Radius:
-    """z is within `radius` of a model that is admissible at `level`, except with `probability`.
+    """What the honest records certify of z, except with `probability`.
 
-    `nu` bounds the root of sum_h |ghat_h - G_h(z)|^2 over honest h and is the sum of `drift`,
-    `noise` and `read_off`; `total_error` bounds |sum_h (ghat_h - G_h(z))|. `promised` is the level
-    that passing the checks promises, whatever the estimates are. `to_admissible` bounds the
-    distance to the admissible set of level delta, where it is an ellipsoid that is not empty.
+    z is admissible at `level`, and within `radius` of a model that is admissible at the level
+    delta; `radius` is None where no such model is known. `promised` is the bound on `level` that
+    passing the checks promises, whatever the estimates are. `nu` bounds the root of
+    sum_h |ghat_h - G_h(z)|^2 over honest h and is the sum of `drift`, `noise` and `read_off`;
+    `total_error` bounds |sum_h (ghat_h - G_h(z))|, and `pull` |sum_h G_h(z)|.
 
-    Implements: AN-17, AN-18.
+    Implements: AN-18.
     """
 
     probability: float
     weighting: str
-    radius: float
     level: float
+    radius: float | None
     promised: float
     nu: float
     drift: float
     noise: float
     read_off: float
     total_error: float
-    to_admissible: float | None = None
+    pull: float
 
 
 @attrs.frozen
@@ -163,15 +170,10 @@ def certified_radius(
         problem.batch,
     )
     level = probability / (2 * len(parameters.weightings))
-    found = [
-        _under(parameters, weighting, known, level) for weighting in parameters.weightings
-    ]
-    best = min(found, key=lambda one: (one.radius, one.level))
-    return attrs.evolve(
-        best,
-        probability=probability,
-        to_admissible=_to_admissible(problem, honest, delta, best),
-    )
+    found = [_under(parameters, weighting, known, level) for weighting in parameters.weightings]
+    best = min(found, key=lambda one: one.level)
+    radius = _radius(problem, honest, delta, best)
+    return attrs.evolve(best, probability=probability, radius=radius)
 
 
 def _under(
@@ -179,8 +181,7 @@ def _under(
 ) -> Radius:
     """The radius from the estimates of one weighting; `level` is that of each noise term."""
     n, count = parameters.graph.agents, len(known.losses)
-    b, total = n - count, sum(weighting.weights)
-    shares = np.array([w / total for w in weighting.weights])
+    b, shares = n - count, shares_of(weighting.weights)
     estimates = np.array([(shares[:, np.newaxis] * p.gradients).sum(axis=0) for p in known.paths])
     drifts = [
         drift(loss, path, shares, known.z)
@@ -195,24 +196,48 @@ def _under(
     nu = stacked + noise + math.sqrt(count) * slack
     together = float(np.linalg.norm(sum(one.linear for one in drifts)))
     error = (together + sum(one.rest for one in drifts)) * ROUND_UP + noise + count * slack
-    radius = error / sum(loss.strong_convexity for loss in known.losses) * ROUND_UP
-    moved = radius * math.hypot(*(loss.smoothness for loss in known.losses))
-    balance = float(np.linalg.norm(estimates.sum(axis=0)))
-    length = math.hypot(float(np.linalg.norm(estimates)), balance / math.sqrt(b)) + nu + moved
+    balance = float(np.linalg.norm(estimates.sum(axis=0))) * ROUND_UP
+    length = math.hypot(float(np.linalg.norm(estimates)) * ROUND_UP, balance / math.sqrt(b))
+    missed = math.hypot(nu, error / math.sqrt(b))
     optimality, heterogeneity = tolerances(parameters, weighting)
-    allowed = heterogeneity + optimality / math.sqrt(b) + nu + moved
+    allowed = heterogeneity + optimality / math.sqrt(b)
     return Radius(
         probability=1.0,
         weighting=weighting.name,
-        radius=radius,
-        level=length**2 / n * ROUND_UP,
-        promised=allowed**2 / n * ROUND_UP,
+        level=(length + missed) ** 2 / n * ROUND_UP,
+        radius=None,
+        promised=(allowed + missed) ** 2 / n * ROUND_UP,
         nu=nu,
         drift=stacked,
         noise=noise,
         read_off=math.sqrt(count) * slack,
         total_error=error,
+        pull=balance + error,
     )
+
+
+def _radius(problem: Problem, honest: Sequence[int], delta: float, found: Radius) -> float | None:
+    """How far z can be from a model that is admissible at the level delta; None if none is known.
+
+    The honest agents' own optimum is such a model if its gradients are small enough, and z is
+    within |sum_h G_h(z)| / sum_h mu_h of it. Where the admissible sets are ellipsoids, that of the
+    certified level reaches only so far beyond that of the level delta.
+
+    Implements: AN-18.
+    """
+    reached = []
+    if is_admissible(problem, honest, delta, problem.minimiser(honest)):
+        curvature = sum(problem.losses[agent].strong_convexity for agent in honest)
+        reached.append(found.pull / curvature)
+    try:
+        inner = admissible_ellipsoid(problem, honest, delta)
+    except AdmissibleError:  # the losses are not quadratic
+        return min(reached, default=None)
+    if not inner.empty:
+        outer = inner.level + len(problem.losses) * max(found.level - delta, 0.0)
+        flattest = math.sqrt(float(np.linalg.eigvalsh(inner.matrix)[0]))
+        reached.append((math.sqrt(outer) - math.sqrt(inner.level)) / flattest)
+    return min((ROUND_UP * one for one in reached), default=None)
 
 
 def tolerances(parameters: ValidParameters, weighting: Weighting) -> tuple[float, float]:
@@ -223,9 +248,9 @@ def tolerances(parameters: ValidParameters, weighting: Weighting) -> tuple[float
     Implements: AN-9.
     """
     bits, agents = parameters.lattice.precision.fraction_bits, parameters.graph.agents
-    scale = float(weighting.total) * 2.0**bits
-    heterogeneity = math.sqrt(weighting.heterogeneity) / scale + math.sqrt(agents) * 2.0**-bits
-    return weighting.optimality / scale * ROUND_UP, heterogeneity * ROUND_UP
+    scale = weighting.total * 2**bits
+    heterogeneity = math.sqrt(weighting.heterogeneity / scale**2) + math.sqrt(agents) * 2.0**-bits
+    return float(weighting.optimality / scale) * ROUND_UP, heterogeneity * ROUND_UP
 
 
 def read_off_errors(parameters: ValidParameters) -> tuple[float, ...]:
@@ -305,19 +330,41 @@ def grid_point(seen: float, expected: float) -> tuple[float, float]:
     return expected * GRID**j, 2 / 3 / ((abs(j) + 1) * (abs(j) + 2))
 
 
-def _to_admissible(
-    problem: Problem, honest: Sequence[int], delta: float, found: Radius
-) -> float | None:
-    """The radius plus how far the ellipsoid of level delta' reaches beyond that of level delta."""
-    try:
-        inner = admissible_ellipsoid(problem, honest, delta)
-    except AdmissibleError:
-        return None
-    if inner.empty:
-        return None
-    outer = inner.level + len(problem.losses) * max(found.level - delta, 0.0)
-    flattest = float(np.linalg.eigvalsh(inner.matrix)[0])
-    return found.radius + (math.sqrt(outer) - math.sqrt(inner.level)) / math.sqrt(flattest)
+# What one agent can say, and what needs the losses.
+
+
+def own_error(
+    loss: Loss,
+    path: Path,
+    weights: Sequence[int],
+    own: FloatVector,
+    *,
+    noise: float,
+    read_off: Sequence[float],
+) -> float:
+    """A bound on |ghat_v - G_v(x_v(T))| from the own record of one agent; `noise` as it bounds it.
+
+    Implements: AN-17.
+    """
+    shares = shares_of(weights)
+    slack = float((shares * np.array(read_off)).sum())
+    return drift(loss, path, shares, own).length * ROUND_UP + noise + slack
+
+
+def spread_of_models(graph: AgentGraph, agents: Sequence[int], models: FloatMatrix) -> float:
+    """A bound on sum_v |x_v - mean|^2 over these agents, from the differences along their edges.
+
+    The differences, squared and added up, over the l_2 of the graph on these agents.
+
+    Implements: AN-17.
+    """
+    places = {agent: place for place, agent in enumerate(agents)}
+    edges = [(places[u], places[v]) for u, v in graph.edges if u in places and v in places]
+    if len(places) == 1:
+        return 0.0
+    inner = AgentGraph.from_edges(len(places), edges)
+    differences = sum(float(((models[u] - models[v]) ** 2).sum()) for u, v in edges)
+    return differences / float(inner.laplacian_eigenvalues()[1]) * ROUND_UP
 
 
 def measured_nu(execution: Execution, problem: Problem, z: FloatVector, index: int) -> float:
@@ -333,7 +380,7 @@ def measured_errors(
     Implements: VA-5.
     """
     parameters, weighting = execution.parameters, execution.parameters.weightings[index]
-    shares = np.array([w / float(weighting.total) for w in weighting.weights])
+    shares = np.array([float(w / weighting.total) for w in weighting.weights])
     rows = []
     for agent in execution.honest:
         path = path_of(parameters, execution.states[agent].memory.fixed_transcripts.own)
