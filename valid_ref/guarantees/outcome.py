@@ -109,7 +109,7 @@ def _certified(
 ) -> tuple[Radius | None, str]:
     """The radius, or why there is none.
 
-    Implements: VA-5, AN-18.
+    Implements: VA-5, AN-19.
     """
     try:
         found = certified_radius(execution, problem, mean, delta=delta, probability=PROBABILITY)

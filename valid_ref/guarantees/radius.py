@@ -54,7 +54,7 @@ class Path:
 def path_of(parameters: ValidParameters, record: Transcript) -> Path:
     """The path of an agent from its own record.
 
-    Implements: AN-17.
+    Implements: AN-18.
     """
     precision, schedule = parameters.lattice.precision, parameters.lattice.schedule
     unit, finer = 2.0**-precision.fraction_bits, 2.0**-precision.step_bits
@@ -93,7 +93,7 @@ def drift(loss: Loss, path: Path, shares: FloatVector, z: FloatVector) -> Drift:
 
     Each term lies within (beta - mu)/2 |y - z| of (beta + mu)/2 (y - z).
 
-    Implements: AN-17.
+    Implements: AN-18.
     """
     mu, beta = loss.strong_convexity, loss.smoothness
     offsets = path.points - z
@@ -113,7 +113,7 @@ class Radius:
     sum_h |ghat_h - G_h(z)|^2 over honest h and is the sum of `drift`, `noise` and `read_off`;
     `total_error` bounds |sum_h (ghat_h - G_h(z))|, and `pull` |sum_h G_h(z)|.
 
-    Implements: AN-18.
+    Implements: AN-19.
     """
 
     probability: float
@@ -148,15 +148,15 @@ def certified_radius(
     Each weighting has its share of the probability, so that the choice among them costs nothing
     more; each of its two noise terms has half of that.
 
-    Implements: AN-17, AN-18.
+    Implements: AN-18, AN-19.
     """
     parameters, honest = execution.parameters, execution.honest
     if not 0 < probability < 1:
-        raise RadiusError(f"the probability {probability} is not between 0 and 1", clause="AN-17")
+        raise RadiusError(f"the probability {probability} is not between 0 and 1", clause="AN-18")
     if not execution.byzantine or not honest:
-        raise RadiusError("a radius needs honest and Byzantine agents", clause="AN-18")
+        raise RadiusError("a radius needs honest and Byzantine agents", clause="AN-19")
     if not parameters.weightings:
-        raise RadiusError("no weighting, so no estimates", clause="AN-17")
+        raise RadiusError("no weighting, so no estimates", clause="AN-18")
     if set(parameters.reading.turned_off) - {"P27"}:
         raise RadiusError(
             f"repairs turned off: {', '.join(parameters.reading.turned_off)}", clause="VA-7"
@@ -223,7 +223,7 @@ def _radius(problem: Problem, honest: Sequence[int], delta: float, found: Radius
     within |sum_h G_h(z)| / sum_h mu_h of it. Where the admissible sets are ellipsoids, that of the
     certified level reaches only so far beyond that of the level delta.
 
-    Implements: AN-18.
+    Implements: AN-19.
     """
     reached = []
     if is_admissible(problem, honest, delta, problem.minimiser(honest)):
@@ -284,7 +284,7 @@ def noise_of(
 ) -> Noise:
     """The noise along these paths; a path is a matrix with a point for every share.
 
-    Implements: AN-17.
+    Implements: AN-18.
     """
     found = [sample_noise(loss, path) for loss, path in zip(losses, points, strict=True)]
     variance = sum(float((shares**2 * one.variance).sum()) for one in found) / batch
@@ -301,7 +301,7 @@ def noise_bound(seen: Noise, expected: Noise, level: float) -> float:
     the martingale obeys Bernstein's inequality (Pinelis) with v and a, or Chebyshev's where steps
     are unbounded. The least pair above what was seen counts.
 
-    Implements: AN-17.
+    Implements: AN-18.
     """
     if seen.variance == 0:
         return 0.0
@@ -321,10 +321,10 @@ def grid_point(seen: float, expected: float) -> tuple[float, float]:
 
     The grid is expected times 3/2 to the power j, j any integer; all shares add up to 1.
 
-    Implements: AN-17.
+    Implements: AN-18.
     """
     if not expected > 0:
-        raise RadiusError("there is noise where none was expected at the optimum", clause="AN-17")
+        raise RadiusError("there is noise where none was expected at the optimum", clause="AN-18")
     j = math.ceil(math.log(seen / expected) / math.log(GRID))
     j += expected * GRID**j < seen
     return expected * GRID**j, 2 / 3 / ((abs(j) + 1) * (abs(j) + 2))
@@ -344,7 +344,7 @@ def own_error(
 ) -> float:
     """A bound on |ghat_v - G_v(x_v(T))| from the own record of one agent; `noise` as it bounds it.
 
-    Implements: AN-17.
+    Implements: AN-18.
     """
     shares = shares_of(weights)
     slack = float((shares * np.array(read_off)).sum())
@@ -356,7 +356,7 @@ def spread_of_models(graph: AgentGraph, agents: Sequence[int], models: FloatMatr
 
     The differences, squared and added up, over the l_2 of the graph on these agents.
 
-    Implements: AN-17.
+    Implements: AN-18.
     """
     places = {agent: place for place, agent in enumerate(agents)}
     edges = [(places[u], places[v]) for u, v in graph.edges if u in places and v in places]
