@@ -41,9 +41,22 @@ class Pretender(tuple):
         return False
 
 
-def weighting(weights: tuple[int, ...], optimality: int = LOOSE, heterogeneity: int = LOOSE):
-    name = "-".join(map(str, weights))
-    return Weighting(name, weights, Fraction(sum(weights)), optimality, heterogeneity)
+def weighting(
+    weights: tuple[int, ...],
+    optimality: int = LOOSE,
+    heterogeneity: int = LOOSE,
+    optimality_low: int = 0,
+    heterogeneity_low: int = 0,
+):
+    return Weighting(
+        "-".join(map(str, weights)),
+        weights,
+        Fraction(sum(weights)),
+        optimality,
+        heterogeneity,
+        optimality_low=optimality_low,
+        heterogeneity_low=heterogeneity_low,
+    )
 
 
 def network(

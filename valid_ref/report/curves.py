@@ -139,8 +139,9 @@ def _norms(parameters: ValidParameters, weights: Array, gradients: Array) -> Arr
     """[rounds, agents]: lengths of weighted sums so far; as printed, weighted sums of lengths."""
     if parameters.reading.P27:
         sums = np.cumsum(weights[:, None, None] * gradients, axis=0)
-        return np.sqrt((sums**2).sum(axis=2))
-    return np.cumsum(weights[:, None] * np.sqrt((gradients**2).sum(axis=2)), axis=0)
+        lengths: Array = np.sqrt((sums**2).sum(axis=2))
+        return lengths
+    return np.cumsum(weights[:, None] * np.linalg.norm(gradients, axis=2), axis=0)
 
 
 def _shares(weighting: Weighting) -> Array:

@@ -140,7 +140,7 @@ def prepare(scenario: Scenario, rehearsals: Rehearse = rehearse) -> Prepared:
 
 def without_checks(scenario: Scenario) -> tuple[ValidParameters, Problem, tuple[str, ...]]:
     """The parameters but for the weightings, the losses, and what is to be said about them."""
-    graph = build_graph(scenario)
+    field, graph = PrimeField(scenario.prime), build_graph(scenario)
     problem = build_problem(scenario, graph.agents)
     schedule = build_schedule(scenario, graph, problem)
     lattice = default_limits(
@@ -156,7 +156,7 @@ def without_checks(scenario: Scenario) -> tuple[ValidParameters, Problem, tuple[
         graph=graph,
         lattice=lattice,
         start_model=start,
-        field=PrimeField(scenario.prime),
+        field=field,
         bounds=bounds,
         weightings=(),
         checked_keys=scenario.keys_checked,

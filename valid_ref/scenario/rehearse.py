@@ -14,12 +14,13 @@ from typing import Protocol
 
 import attrs
 import numpy as np
+import numpy.typing as npt
 
 from valid_ref.document import DocumentError, structure, unstructure
 from valid_ref.guarantees.calibration import CalibrationError, Statistics
 from valid_ref.kernels import steps
 from valid_ref.kernels.sums import WeightedTotals
-from valid_ref.lattice import IntVector, LatticeError
+from valid_ref.lattice import GradientSource, LatticeError
 from valid_ref.losses import Problem
 from valid_ref.machine import run_machine
 from valid_ref.protocols.global_validate import squares
@@ -80,30 +81,94 @@ def rehearse(
 def _together(
     parameters: ValidParameters, problem: Problem, indices: Sequence[int]
 ) -> list[Statistics]:
-    """All agents of all these rehearsals as rows of one array: every entry is updated alone."""
+    agents = range(parameters.graph.agents)
+    sources = [[problem.rehearsal(i).gradient_source(v) for v in agents] for i in indices]
+    learned = learn_together(parameters, sources)
+    if any(one is None for one in learned):
+        left = (index for index, one in zip(indices, learned, strict=True) if one is None)
+        raise _left_the_range(*left)
+    return [one.statistics for one in learned if one is not None]
+
+
+@attrs.frozen(eq=False)
+class LearnedTogether:
+    """What one of several learning phases ended with."""
+
+    statistics: Statistics
+    models: npt.NDArray[np.int64]
+    """x_v(T), one row for each agent."""
+    within_bounds: bool
+    """Whether no message breaks the norm bounds; in floats, so almost exactly."""
+
+
+def learn_together(
+    parameters: ValidParameters, sources: Sequence[Sequence[GradientSource]]
+) -> list[LearnedTogether | None]:
+    """Learning phases in which nobody deviates but by its gradients; one list of sources each.
+
+    All agents of all phases are rows of one array: every entry is updated alone. None stands for
+    a phase in which an update left the lattice.
+    """
     lattice, n, d = parameters.lattice, parameters.graph.agents, parameters.lattice.dimension
     neighbours = _neighbour_matrix(parameters)
     degrees = neighbours.sum(axis=1)[:, np.newaxis]
-    sources = [problem.rehearsal(i).gradient_source(v) for i in indices for v in range(n)]
-    models = np.tile(parameters.start_model, (len(indices), n, 1))
+    flat = [source for several in sources for source in several]
+    models = np.tile(parameters.start_model, (len(sources), n, 1))
     totals = WeightedTotals([w.weights for w in parameters.weightings], models.size)
+    bounded = np.full(len(sources), fill_value=True)
     for t in range(1, lattice.schedule.rounds + 1):
         mixed = lattice.schedule.a(t) * (neighbours @ models - degrees * models)
         Y = ((models << lattice.precision.step_bits) + mixed).reshape(-1)
         points = steps.evaluation_point(lattice, Y).reshape(-1, d)
-        drawn = [source(t, point) for source, point in zip(sources, points, strict=True)]
+        drawn = [source(t, point) for source, point in zip(flat, points, strict=True)]
         try:
             x, gamma = steps.step(lattice, t, Y, np.concatenate(drawn))
         except LatticeError:
-            raise _left_the_range(*indices) from None
-        totals.add((gamma // lattice.schedule.A(t))[np.newaxis, :])
+            return _one_by_one(parameters, sources)
+        gradients = gamma // lattice.schedule.A(t)
+        totals.add(gradients[np.newaxis, :])
         models = x.reshape(models.shape)
-    shape = (len(indices), n, d)
+        bounded &= _within_bounds(parameters, t, models, gradients.reshape(models.shape))
+    shape = (len(sources), n, d)
     by_weighting = [_statistics(entries, shape) for entries in totals.integers()]
-    return [tuple(one[run] for one in by_weighting) for run in range(len(indices))]
+    return [
+        LearnedTogether(tuple(one[run] for one in by_weighting), models[run], bool(bounded[run]))
+        for run in range(len(sources))
+    ]
 
 
-def _neighbour_matrix(parameters: ValidParameters) -> IntVector:
+def _one_by_one(
+    parameters: ValidParameters, sources: Sequence[Sequence[GradientSource]]
+) -> list[LearnedTogether | None]:
+    """The same when a phase leaves the lattice: the others are not to suffer."""
+    if len(sources) == 1:
+        return [None]
+    return [one for several in sources for one in learn_together(parameters, [several])]
+
+
+def _within_bounds(
+    parameters: ValidParameters,
+    t: int,
+    models: npt.NDArray[np.int64],
+    gradients: npt.NDArray[np.int64],
+) -> npt.NDArray[np.bool_]:
+    """For each phase whether all its messages of this round pass the norm checks.
+
+    Implements: LV-2.
+    """
+    bounds, found = parameters.bounds, np.full(len(models), fill_value=True)
+    if bounds is None:
+        return found
+    for vectors, squared in (
+        (models, bounds.model_squared[t - 1]),
+        (gradients, bounds.gradient_squared[t - 1]),
+    ):
+        lengths = (vectors.astype(np.float64) ** 2).sum(axis=2)
+        found &= (lengths <= float(squared)).all(axis=1)
+    return found
+
+
+def _neighbour_matrix(parameters: ValidParameters) -> npt.NDArray[np.int64]:
     matrix = np.zeros((parameters.graph.agents,) * 2, np.int64)
     for u, v in parameters.graph.edges:
         matrix[u, v] = matrix[v, u] = 1

@@ -128,7 +128,7 @@ def test_the_form_of_an_estimate_in_limbs_is_the_form_of_an_estimate(data) -> No
     total = sum(parameters.weightings[0].weights)
     edge = st.sampled_from([0, 1, -1, total * largest, -total * largest, 2**63, -(2**63)])
     entry = st.builds(lambda a, b: a + b, edge, st.integers(-1, 1))
-    size = len(parameters.weightings) * (d + 1) + data.draw(st.sampled_from([0, 0, 0, 1, -1]))
+    size = len(parameters.weightings) * d + data.draw(st.sampled_from([0, 0, 0, 1, -1]))
     value = tuple(data.draw(st.lists(entry, min_size=size, max_size=size)))
     wide = in_limbs(parameters, value)
     wanted = is_estimate(parameters, value)
@@ -142,7 +142,7 @@ def test_no_cache_lets_a_value_of_one_form_serve_as_another(kind) -> None:
     """Both forms are asked for the same object, in both orders."""
     parameters = support.network(PATH)
     report = (1,) * (4 * parameters.graph.agents)
-    estimate = (0,) * (len(parameters.weightings) * (parameters.lattice.dimension + 1))
+    estimate = (0,) * (len(parameters.weightings) * parameters.lattice.dimension)
     assert len(report) != len(estimate)
     own = in_limbs(parameters, estimate) if kind is oracle_measures else estimate
     for value in (report, own):

@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 
-import attrs
 import numpy as np
 import pytest
 
@@ -10,9 +9,8 @@ from valid_ref.adversary.attack import AttackError
 from valid_ref.adversary.data import Benign
 from valid_ref.errors import ValidRefError
 from valid_ref.guarantees.bounds import BoundsError
-from valid_ref.losses import LogisticRegression, Noise, Problem, Quadratic, RidgeLeastSquares
+from valid_ref.losses import LogisticRegression, Noise, Quadratic, RidgeLeastSquares
 from valid_ref.scenario import Scenario, parts, prepare
-from valid_ref.scenario.weightings import honest_statistics
 
 ONE = parts.QuadraticAgent(((2.0,),), (1.0,))
 SMALL = {
@@ -88,36 +86,6 @@ def test_configured_thresholds_below_the_certificate_name_what_is_needed() -> No
         seed=0,
     )
     assert any("there is no certificate" in note for note in prepare(unbounded).notes)
-
-
-@pytest.mark.checks("GU-9")
-def test_calibration_is_a_factor_above_the_honest_statistics() -> None:
-    prepared = prepare(Scenario(**SMALL, seed=0))
-    [weighting] = prepared.parameters.weightings
-    seen = honest_statistics(prepared.parameters, prepared.problem, 0)
-    unit = float(weighting.total) * 2.0**28
-    assert weighting.optimality / (3 * unit) == pytest.approx(1.1 * seen[0], rel=1e-9)
-    assert weighting.heterogeneity / (3 * unit**2) == pytest.approx(1.1 * seen[1], rel=1e-9)
-
-
-@pytest.mark.checks("GU-9")
-def test_noisy_calibration_uses_other_mini_batches() -> None:
-    noisy = parts.RandomQuadratics(2, noise=Noise.SIGNS, spread=0.5)
-    scenario = Scenario(graph=parts.Family("path:3"), loss=noisy, rounds=4, seed=0)
-    one = parts.Check("x", parts.Polynomial(), parts.CalibratedThresholds(1, 1.0))
-    five = parts.Check("x", parts.Polynomial(), parts.CalibratedThresholds(5, 1.0))
-    prepared = prepare(attrs.evolve(scenario, checks=(one,)))
-    [first] = prepared.parameters.weightings
-    [more] = prepare(attrs.evolve(scenario, checks=(five,))).parameters.weightings
-    assert more.optimality > first.optimality or more.heterogeneity > first.heterogeneity
-
-    def statistics_with(problem: Problem) -> tuple[float, float]:
-        return honest_statistics(prepared.parameters, problem, 0)
-
-    unit = float(first.total) * 2.0**28
-    thresholds = first.optimality / (3 * unit), first.heterogeneity / (3 * unit**2)
-    assert thresholds == pytest.approx(statistics_with(prepared.problem.rehearsal(0)), rel=1e-9)
-    assert thresholds != pytest.approx(statistics_with(prepared.problem), rel=1e-3)
 
 
 @pytest.mark.checks("MO-9")
