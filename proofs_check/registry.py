@@ -21,6 +21,7 @@ MODULES = (
     "heterogeneity",
     "admissible",
     "theorem1",
+    "radius",
     "calibration",
     "cost",
     "theorem2",

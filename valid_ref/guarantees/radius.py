@@ -249,7 +249,9 @@ def tolerances(parameters: ValidParameters, weighting: Weighting) -> tuple[float
     """
     bits, agents = parameters.lattice.precision.fraction_bits, parameters.graph.agents
     scale = weighting.total * 2**bits
-    heterogeneity = math.sqrt(weighting.heterogeneity / scale**2) + math.sqrt(agents) * 2.0**-bits
+    heterogeneity = math.sqrt(weighting.heterogeneity / scale**2)
+    if not parameters.reading.P27:
+        heterogeneity += math.sqrt(agents) * 2.0**-bits
     return float(weighting.optimality / scale) * ROUND_UP, heterogeneity * ROUND_UP
 
 
