@@ -17,6 +17,7 @@ from torch_backend.engine import Program, Said, State
 from torch_backend.models.mlp import Softmax
 from torch_backend.models.model import ModelOptions
 from torch_backend.rules.gossip import Plain
+from valid_ref.adversary.scripted import Scripted
 from valid_ref.execution import Execution, execute
 from valid_ref.graph import AgentGraph
 from valid_ref.hashing import PrimeField
@@ -139,16 +140,18 @@ def reference(program: Program, said: list[Said], liar: Adversary = lambda _view
 
         return gradient
 
-    def adversary(view: CausalView) -> Mapping[Edge, Message]:
-        edges = [(b, u) for b in program.byzantine for u in program.graph.neighbours(b)]
-        if view.phase == AGREEMENT:
-            return dict.fromkeys(edges, False)
-        if view.phase == LEARNING:
-            return {edge: on_edge(said[view.round - 1], *edge) for edge in edges}
-        return {}
+    script = Scripted(
+        {
+            (LEARNING, t, b, u): on_edge(spoken, b, u)
+            for t, spoken in enumerate(said, start=1)
+            for b in program.byzantine
+            for u in program.graph.neighbours(b)
+        },
+        otherwise={AGREEMENT: False},
+    )
 
     def everything(view: CausalView) -> Mapping[Edge, Message]:
-        return {**adversary(view), **(liar(view) if view.phase != LEARNING else {})}
+        return {**script(view), **(liar(view) if view.phase != LEARNING else {})}
 
     keys = keys_of(program)
     private = {agent: Private(source(agent), keys[agent]) for agent in range(program.graph.agents)}
@@ -167,8 +170,8 @@ def on_edge(said: Said, sender: int, receiver: int) -> LearningMessage | None:
 
 
 @attrs.frozen
-class Scripted:
-    """An attack for tests: any function of the view."""
+class AttackByFunction:
+    """An attack for tests: any function of the view of the backend."""
 
     kind: ClassVar[str] = "scripted"
     script: Callable[[View], Deviation]

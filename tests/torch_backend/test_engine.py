@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tests.torch_backend.runs import (
-    Scripted,
+    AttackByFunction,
     consistent,
     learn,
     noisy,
@@ -53,7 +53,9 @@ def a_program(attack: str, model: str = "softmax", **others: object) -> engine.P
     graph = parse_family("complete:4") if others.pop("dense", False) else parse_family("cycle:5")
     if script is None:
         return program(graph, options=MODELS[model], **others)
-    return program(graph, options=MODELS[model], attack=Scripted(script), byzantine=(2,), **others)
+    return program(
+        graph, options=MODELS[model], attack=AttackByFunction(script), byzantine=(2,), **others
+    )
 
 
 FORMS = pytest.mark.parametrize("pays_from", [0, 2**62], ids=["compiled", "tensors"])
@@ -166,7 +168,7 @@ def test_an_attack_speaks_for_byzantine_agents_in_vectors_of_the_lattice(case: s
             return SPEAKERS[case](pair)
         return Deviation({2: FORMS_OF_WORDS[case](pair)})
 
-    run = program(parse_family("cycle:5"), attack=Scripted(script), byzantine=(2,))
+    run = program(parse_family("cycle:5"), attack=AttackByFunction(script), byzantine=(2,))
     with pytest.raises(AttackError) as refused:
         engine.advance(run, engine.start(run))
     assert refused.value.clause == ("AD-4" if case in SPEAKERS else "AR-11")
@@ -177,7 +179,7 @@ def test_programs_that_cannot_be_run_are_refused_with_what_to_do() -> None:
     good = a_program("noisy", dense=True)
     printed = attrs.evolve(good.parameters, reading=Reading.without("P07"))
     with pytest.raises(AttackError, match=r"Assumption 1\+ fails.*choose other agents"):
-        program(parse_family("path:5"), attack=Scripted(noisy), byzantine=(2,))
+        program(parse_family("path:5"), attack=AttackByFunction(noisy), byzantine=(2,))
     for change, error in (
         ({"attack": None}, AttackError),
         ({"batch": 0}, ConfigError),
