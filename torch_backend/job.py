@@ -31,7 +31,7 @@ from torch_backend.results import (
     CHECKPOINT,
     CURVE,
     SUMMARY,
-    Row,
+    CurveRow,
     append_row,
     cut_curve,
     job_directory,
@@ -46,7 +46,7 @@ from valid_ref.document import unstructure
 from valid_ref.protocols.parameters import Weighting
 
 
-def evaluate(program: Program, state: State) -> Row:
+def evaluate(program: Program, state: State) -> CurveRow:
     """Accuracy of every honest agent's model and of their average, on the whole test set.
 
     The state must have the losses of all agents.
@@ -60,7 +60,7 @@ def evaluate(program: Program, state: State) -> Row:
     distance = (points - average).square().sum(dim=1).mean().sqrt()
     right = _right(program, torch.cat([points, average]).to(program.dtype).to(program.device))
     own, images = right[:-1], len(program.data.test_labels)
-    return Row(
+    return CurveRow(
         state.t,
         accuracy=sum(own) / (len(own) * images),
         averaged=right[-1] / images,
@@ -107,7 +107,7 @@ def verdict(
 
 
 @attrs.frozen(eq=False)
-class Rounds:
+class LearningPart:
     """What a job needs to learn; the first process of the team alone touches the folder.
 
     `every` is how many rounds lie between two checkpoints; with `validated` transcripts are kept.
@@ -260,7 +260,7 @@ def _finished(work: Work, job: Job, folder: Path, watch: Watch, stop: Stop) -> d
     agents = whole.graph.agents
     program = attrs.evolve(whole, shard=share(work.team, agents, work.options.chunk_of(agents)))
     every = work.options.checkpoint_every
-    rounds = Rounds(
+    rounds = LearningPart(
         program=program,
         experiment=work.experiment,
         folder=folder,

@@ -12,7 +12,7 @@ from matplotlib.image import imread
 from torch_backend.config.experiment import Job, experiment_document, jobs, label
 from torch_backend.config.load import load
 from torch_backend.plot import STYLE, detection_figure, plot, rounds_figure, sigma_figure
-from torch_backend.results import FORMAT, Results, ResultsError, Row
+from torch_backend.results import FORMAT, CurveRow, Results, ResultsError
 from valid_ref.document import unstructure
 from valid_ref.protocols.parameters import exponential_weights
 
@@ -60,7 +60,7 @@ def made_up(lost: str = "") -> Results:
     }
     rows = {
         job.name: tuple(
-            Row(
+            CurveRow(
                 round=t,
                 accuracy=accuracy(job) * t / 40,
                 averaged=0.9,

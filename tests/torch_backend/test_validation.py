@@ -20,7 +20,7 @@ from tests.torch_backend.runs import (
 )
 from tests.torch_backend.test_transcripts import write
 from torch_backend import engine
-from torch_backend.errors import AttackError, ConfigError
+from torch_backend.errors import BackendAttackError, ConfigError
 from torch_backend.models.mlp import Mlp
 from torch_backend.reports import reports
 from torch_backend.transcripts import open_transcripts
@@ -187,5 +187,5 @@ def test_lies_end_as_in_the_reference(tmp_path: Path, kind: str) -> None:
 
 
 def test_a_liar_needs_somebody_byzantine() -> None:
-    with pytest.raises(AttackError, match="nobody"):
+    with pytest.raises(BackendAttackError, match="nobody"):
         liar(program(parse_family("cycle:5")), LIARS["hash-liar"]())

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from valid_ref.explore.results import Exploration, Tally, counts_of, read_manifest, record
     from valid_ref.explore.run import Speed, explore, measure_plain
     from valid_ref.explore.settings import (
+        AgreementRounds,
         AgreementVariant,
         BroadcastVariant,
         Explored,
         ExploreError,
         Flood,
-        Rounds,
         Settings,
     )
 
@@ -49,12 +49,13 @@ _WHERE = {
         "Explored",
         "ExploreError",
         "Flood",
-        "Rounds",
+        "AgreementRounds",
         "Settings",
     ),
 }
 
 __all__ = [
+    "AgreementRounds",
     "AgreementVariant",
     "BroadcastVariant",
     "Exploration",
@@ -62,7 +63,6 @@ __all__ = [
     "Explored",
     "Flood",
     "PlayedScript",
-    "Rounds",
     "Script",
     "Settings",
     "Speed",

@@ -1,6 +1,7 @@
 """The log of a recording changed line by line: no change makes it conform that is not harmless.
 
-python -m tests.valid_ref.oracle.test_oracle_log_changes   prints its table in docs/tables/recordings.md
+`python -m tests.valid_ref.oracle.test_oracle_log_changes` prints the lines of the table in
+docs/tables/recordings.md.
 """
 
 import json
