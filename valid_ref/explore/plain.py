@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from valid_ref.document import NAME
 from valid_ref.explore.settings import BROADCAST_PHASE, AgreementVariant, BroadcastVariant
 from valid_ref.graph import honest_agents
 from valid_ref.protocols.agreement import PHASE as AGREEMENT_PHASE
@@ -39,8 +40,8 @@ class Word:
 
     phase: str
     round: int
-    sender: int
-    receiver: int
+    sender: int = attrs.field(metadata={NAME: "from"})
+    receiver: int = attrs.field(metadata={NAME: "to"})
     says: str | bool
 
 

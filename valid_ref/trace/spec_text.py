@@ -325,7 +325,11 @@ def _section(page: Page, number: int) -> str:
 
 
 def _labels(page: Page) -> Iterator[PaperLabel | TraceError]:
-    """The labels of the table rows `label | what it is | clauses`, in order."""
+    """The labels of the table rows `label | what it is | clauses`, in order.
+
+    Rows are split here because a reader of Markdown cuts and fills every row to the width of the
+    table's head: a bar too many would change a meaning unnoticed, and here it is refused.
+    """
     for number, line in page.numbered():
         if not _LABEL_ROW.match(line):
             continue
