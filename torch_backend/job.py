@@ -18,7 +18,7 @@ from torch import Tensor
 from torch_backend import checkpoint
 from torch_backend.calibrate import thresholds
 from torch_backend.config.build import build_program, calibration_setting, measuring_weightings
-from torch_backend.config.experiment import Experiment, Job, jobs, label
+from torch_backend.config.experiment import Experiment, Job, described, jobs
 from torch_backend.data.dataset import Dataset
 from torch_backend.distributed import Team, Whole, share
 from torch_backend.engine import State, advance, diverged, divided, gathered, start
@@ -42,7 +42,6 @@ from torch_backend.results import (
 )
 from torch_backend.transcripts import TranscriptError, TranscriptWriter, open_transcripts, resume
 from torch_backend.validation import fresh_keys, validate
-from valid_ref.document import unstructure
 from valid_ref.protocols.parameters import Weighting
 
 
@@ -348,8 +347,8 @@ def _summary(program: Program, job: Job, state: State) -> dict[str, Any]:
     return {
         "job": job.name,
         "purpose": job.purpose,
-        "rule": {"label": label(job.rule), **unstructure(job.rule)},
-        "attack": {"label": label(job.attack), **unstructure(job.attack)},
+        "rule": described(job.rule),
+        "attack": described(job.attack),
         "byzantine": list(program.byzantine),
         "seed": job.seed,
         "outcome": "diverged" if lost else "finished",

@@ -279,6 +279,11 @@ def label(part: Any) -> str:
     return "+".join((part.kind, *chosen))
 
 
+def described(part: Any) -> dict[str, Any]:
+    """The label of a part, then its options; an option called `label` too is seen in the label."""
+    return {"label": "", **unstructure(part)} | {"label": label(part)}
+
+
 def _word(value: Any) -> str:
     plain = unstructure(value)
     return "x".join(map(str, plain)) if isinstance(plain, list) else str(plain)
