@@ -214,9 +214,10 @@ def unstructure(value: Any) -> Json:
         if rows and not set(map(type, itertools.chain.from_iterable(rows))) - {int}:
             return [*map(list, rows)]  # rows of integers, all at once
         return [unstructure(item) for item in value]
-    if attrs.has(type(value)):
+    kind: type = type(value)
+    if attrs.has(kind):
         named = {"kind": value.kind} if hasattr(value, "kind") else {}
-        fields = _fields(type(value)).items()
+        fields = _fields(kind).items()
         return named | {name: unstructure(getattr(value, field.name)) for name, field in fields}
     return value
 
