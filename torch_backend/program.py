@@ -6,11 +6,11 @@ from typing import Literal
 import attrs
 import torch
 
-from torch_backend.attacks.attack import Attack
+from torch_backend.attacks.attack import LearningAttack
 from torch_backend.data.batches import DeviceData
 from torch_backend.data.partition import Split
 from torch_backend.distributed import Shard, Whole
-from torch_backend.errors import AttackError, ConfigError, DataError, DeviceError, ModelError
+from torch_backend.errors import BackendAttackError, ConfigError, DataError, DeviceError, ModelError
 from torch_backend.models.model import Model
 from torch_backend.rules.rule import Rule
 from valid_ref.graph import AgentGraph, assumption_1_plus, honest_agents
@@ -56,7 +56,7 @@ class Program:
     split: Split
     batch: int
     rule: Rule
-    attack: Attack | None = None
+    attack: LearningAttack | None = None
     byzantine: tuple[int, ...] = attrs.field(default=(), converter=_sorted_agents)
     seed: int = 0
     device: torch.device = attrs.field(factory=lambda: torch.device("cpu"))
@@ -97,13 +97,13 @@ class Program:
         Implements: AD-6, AD-8.
         """
         if (self.attack is None) != (not self.byzantine):
-            raise AttackError(
+            raise BackendAttackError(
                 f"attack {getattr(self.attack, 'kind', None)} with Byzantine agents "
                 f"{list(self.byzantine)}: give both or neither"
             )
         report = assumption_1_plus(self.graph, self.byzantine)
         if not report:
-            raise AttackError(
+            raise BackendAttackError(
                 f"Assumption 1+ fails for Byzantine agents {list(self.byzantine)}: "
                 f"{report.reason}; choose other agents or add edges",
                 clause="AD-6",

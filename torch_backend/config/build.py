@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from torch_backend.calibrate import Setting, weighting_name
+from torch_backend.calibrate import StatisticsSetting, weighting_name
 from torch_backend.config.experiment import (
     ConstantMixing,
     Digits,
@@ -136,12 +136,12 @@ def build_parameters(
     )
 
 
-def calibration_setting(experiment: Experiment) -> Setting:
+def calibration_setting(experiment: Experiment) -> StatisticsSetting:
     """What the statistics of an experiment are measured with.
 
     Implements: EX-10.
     """
-    return Setting(
+    return StatisticsSetting(
         experiment.rounds,
         build_graph(experiment).agents,
         experiment.precision.fraction_bits,

@@ -57,7 +57,7 @@ from valid_ref.protocols.parameters import CheckedKeys
 from valid_ref.protocols.valid import ESTIMATES, HASHES, KEYS
 from valid_ref.scenario import Scenario, parts
 from valid_ref.schedule import Schedule
-from valid_ref.vectors.document import Family, VectorCase
+from valid_ref.vectors.document import VectorCase, VectorFamily
 from valid_ref.vectors.runs import (
     PRECISION,
     SIZES,
@@ -259,7 +259,7 @@ def _attacks() -> tuple[VectorCase, ...]:
     )  # fmt: skip
 
 
-def attack_family() -> Family:
+def attack_family() -> VectorFamily:
     """All runs with attacks."""
     return run_family(
         "runs-attacks",
@@ -301,7 +301,7 @@ def _weighted() -> Scenario:
     return attrs.evolve(small("path:4", 1), checks=(check,))
 
 
-def errata_family() -> Family:
+def errata_family() -> VectorFamily:
     """All runs of errata."""
     hidden = attacked(HiddenTranscripts(), "path:6", (0, 1, 4, 5))
     lone = attacked(LoneVictim(4.0), "path:2", (1,))

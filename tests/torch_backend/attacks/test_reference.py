@@ -9,7 +9,7 @@ import torch
 
 from tests.torch_backend.runs import keys_of, learn, on_edge, program
 from torch_backend import attacks, engine
-from torch_backend.attacks import Attack
+from torch_backend.attacks import LearningAttack
 from valid_ref.adversary import gradients, models
 from valid_ref.adversary.attack import Gradient, Setting
 from valid_ref.execution import execute
@@ -19,7 +19,7 @@ from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.valid import Private
 
 HONEST = {"gradient": Gradient.HONEST}
-PAIRS: dict[str, tuple[Attack, Any]] = {
+PAIRS: dict[str, tuple[LearningAttack, Any]] = {
     "sign flip": (attacks.SignFlip(), models.SignFlip()),
     "sign flip of the mean": (
         attacks.SignFlip(of="mean", per_edge=True),
