@@ -3,7 +3,7 @@
 The whole argument, for every m, every order and every finite law, is `coq/Calibration.v`; here
 every case of a small m, and the arithmetic around the count.
 
-Proves: GU-12.
+Proves: GU-12, AN-17.
 """
 
 from collections.abc import Sequence
@@ -30,11 +30,11 @@ def rank_for(level: Fraction, rehearsals: int) -> int:
 
 @step(Method.EXHAUSTIVE)
 def every_order() -> Finding:
-    """GU-12: m <= 4, every order of m+1 scores, ties included, every rank: at most m+1-k exceed.
+    """AN-17: m <= 4, every order of m+1 scores, ties included, every rank: at most m+1-k exceed.
 
     Exactly so many if no two scores are equal.
 
-    Proves: GU-12.
+    Proves: AN-17.
     """
     cases = 0
     for m in range(1, MOST_REHEARSALS + 1):
@@ -50,11 +50,11 @@ def every_order() -> Finding:
 
 @step(Method.EXHAUSTIVE)
 def every_permutation() -> Finding:
-    """GU-12: m <= 4, any scores in all (m+1)! orders: in at most (m+1-k) m! the last one exceeds.
+    """AN-17: m <= 4, any scores in all (m+1)! orders: in at most (m+1-k) m! the last one exceeds.
 
     Exactly so many if no two scores are equal.
 
-    Proves: GU-12.
+    Proves: AN-17.
     """
     cases = 0
     for m in range(1, MOST_REHEARSALS + 1):
@@ -73,11 +73,11 @@ def every_permutation() -> Finding:
 
 @universal(needs=(every_order,))
 def rank_keeps_level() -> Claim:
-    """GU-12: runs that can be exchanged exceed with equal probabilities, with rank k at most theta.
+    """AN-17: runs that can be exchanged exceed with equal probabilities, with rank k at most theta.
 
     The m+1 probabilities add up to the mean number of runs that exceed.
 
-    Proves: GU-12.
+    Proves: AN-17.
     """
     runs, rank, chance, mean, level = reals("runs rank chance mean level")
     given = {
@@ -91,11 +91,11 @@ def rank_keeps_level() -> Claim:
 
 @universal()
 def score_is_thresholds() -> Claim:
-    """GU-12: a deviation is at most q exactly if its statistic is within the threshold, both tails.
+    """GU-12, AN-17: a deviation is at most q exactly if its statistic is within the threshold, both tails.
 
     For one test; a largest deviation is at most q if all are.
 
-    Proves: GU-12.
+    Proves: GU-12, AN-17.
     """
     s, c, r, q, high, low = reals("s c r q high low")
     given = {
@@ -109,11 +109,11 @@ def score_is_thresholds() -> Claim:
 
 @universal(needs=(score_is_thresholds,))
 def rounding_is_lax() -> Claim:
-    """GU-12: thresholds rounded outward let pass whatever the exact ones let pass.
+    """GU-12, AN-17: thresholds rounded outward let pass whatever the exact ones let pass.
 
     A lower threshold below 0 may become 0: no statistic is negative.
 
-    Proves: GU-12.
+    Proves: GU-12, AN-17.
     """
     s, upper, lower, rounded_upper, rounded_lower = reals(
         "s upper lower rounded_upper rounded_lower"
@@ -129,7 +129,7 @@ def rounding_is_lax() -> Claim:
 
 @step(Method.EXHAUSTIVE, role=Role.INSTANCE)
 def fewest_rehearsals() -> Finding:
-    """GU-12: a/b with b <= 25, m <= 50: the rank exists just if m >= 1/theta - 1, and keeps theta.
+    """GU-12, AN-17: a/b with b <= 25, m <= 50: the rank exists just if m >= 1/theta - 1, and keeps theta.
 
     One rank less would not keep it. For theta = 1/20 the fewest are 19.
     """
@@ -148,7 +148,7 @@ def fewest_rehearsals() -> Finding:
 
 PROOF = Proof(
     "level",
-    "Thresholds with a level (GU-12)",
+    "Thresholds with a level (GU-12, AN-17)",
     (
         every_order,
         every_permutation,

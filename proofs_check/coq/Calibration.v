@@ -54,7 +54,7 @@ Qed.
 
 (** Of m+1 runs at most m+1-k exceed the k-th smallest score of the others. The lowest of those
     that do has k runs below it, and these do not. *)
-(* Proves: GU-12 *)
+(* Proves: AN-17 *)
 Theorem few_exceed s k : (#|[pred i | exceeds s k i]| <= #|J| - k)%N.
 Proof.
 set A := [pred i | exceeds s k i].
@@ -79,7 +79,7 @@ move=> i j e; apply: inj; apply/eqP; case: ltgtP => // /mono; by rewrite e ltnn.
 Qed.
 
 (** With different scores exactly m+1-k do: the bound cannot be improved. *)
-(* Proves: GU-12 *)
+(* Proves: AN-17 *)
 Theorem distinct_exceed s k : injective s -> (0 < k <= #|J|)%N ->
   #|[pred i | exceeds s k i]| = (#|J| - k)%N.
 Proof.
@@ -131,12 +131,12 @@ Qed.
 
 (** The same over all orders of the runs: at most (m+1-k) m! of the (m+1)! make the run exceed,
     and exactly so many with different scores. *)
-(* Proves: GU-12 *)
+(* Proves: AN-17 *)
 Theorem few_permutations s k i :
   (#|[pred p : {perm J} | exceeds (fun j => s (p j)) k i]| <= (#|J| - k) * (#|J|.-1)`!)%N.
 Proof. by rewrite permutations_exceed leq_mul2r few_exceed orbT. Qed.
 
-(* Proves: GU-12 *)
+(* Proves: AN-17 *)
 Theorem distinct_permutations s k i : injective s -> (0 < k <= #|J|)%N ->
   #|[pred p : {perm J} | exceeds (fun j => s (p j)) k i]| = ((#|J| - k) * (#|J|.-1)`!)%N.
 Proof. by move=> inj k0; rewrite permutations_exceed distinct_exceed. Qed.
@@ -186,7 +186,7 @@ Qed.
 
 (** If scores may be exchanged, the run exceeds its rehearsals' k-th smallest score with
     probability at most (m+1-k)/(m+1). *)
-(* Proves: GU-12 *)
+(* Proves: AN-17 *)
 Theorem exceeds_rarely X k i : exchangeable_scores X ->
   prob (fun o => exceeds (X o) k i) <= (#|J| - k)%:R / #|J|%:R * prob predT.
 Proof.
@@ -196,7 +196,7 @@ by apply: ler_sum => o _; rewrite ler_wpmul2l // ler_nat few_exceed.
 Qed.
 
 (** Exactly so often if no two scores are equal. *)
-(* Proves: GU-12 *)
+(* Proves: AN-17 *)
 Theorem exceeds_exactly X k i : exchangeable_scores X -> (0 < k <= #|J|)%N ->
   (forall o, w o != 0 -> injective (X o)) ->
   prob (fun o => exceeds (X o) k i) = (#|J| - k)%:R / #|J|%:R * prob predT.
@@ -247,7 +247,7 @@ Proof. by rewrite ltnNge rank_is_least mul0n leqn0 muln_eq0 orbF subn_eq0 -ltnNg
 Local Open Scope ring_scope.
 
 (** A rank of at least (1 - level)(m+1) keeps the level. *)
-(* Proves: GU-12 *)
+(* Proves: AN-17 *)
 Theorem rank_keeps_level (R : realFieldType) (level : R) (i : nat) : 0 <= level ->
   (1 - level) * m.+1%:R <= i%:R -> (m.+1 - i)%:R / m.+1%:R <= level.
 Proof.
@@ -256,7 +256,7 @@ have [le|lt] := leqP i m.+1; last by rewrite (eqP (ltnW lt : _ - _ == 0)%N) mulr
 by rewrite natrB // ler_subl_addr -ler_subl_addl -[X in X - _]mul1r -mulrBl.
 Qed.
 
-(* Proves: GU-12 *)
+(* Proves: GU-12, AN-17 *)
 Theorem rank_for_keeps_level (R : realFieldType) : (m.+1 - k)%:R / m.+1%:R <= a%:R / b%:R :> R.
 Proof.
 have bR : 0 < b%:R :> R by rewrite ltr0n.
@@ -296,7 +296,7 @@ Definition score (i0 : I) (tests : seq I) stat : R :=
 Definition threshold (q : R) (i : I) : R :=
   if upper i then centre i + q * spread i else centre i - q * spread i.
 
-(* Clause: GV-6, GV-13 *)
+(* Clause: GV-5, GV-6, GV-13 *)
 Definition within theta stat i : bool :=
   if upper i then stat i <= theta i else theta i <= stat i.
 
@@ -308,7 +308,7 @@ by rewrite ler_subl_addr -ler_subl_addl.
 Qed.
 
 (** The score is at most q exactly if every statistic is within its threshold. *)
-(* Proves: GU-12 *)
+(* Proves: GU-12, AN-17 *)
 Theorem score_is_thresholds i0 tests q stat :
   (score i0 tests stat <= q) = all (within (threshold q) stat) (i0 :: tests).
 Proof.
@@ -321,7 +321,7 @@ Definition outward theta theta' : Prop := forall i,
   if upper i then theta i <= theta' i else theta' i <= Num.max (theta i) 0.
 
 (** Rounding outward only adds to what passes. *)
-(* Proves: GU-12 *)
+(* Proves: GU-12, AN-17 *)
 Theorem rounding_is_lax theta theta' stat i : outward theta theta' -> 0 <= stat i ->
   within theta stat i -> within theta' stat i.
 Proof.
@@ -342,7 +342,7 @@ Local Open Scope ring_scope.
 Variable w : Pilots -> {ffun J -> Run} -> R.
 Hypothesis w0 : forall p x, 0 <= w p x.
 
-(* Clause: GU-12 *)
+(* Clause: AN-17 *)
 (* Given the pilots, no order of the runs is likelier than another. *)
 Definition exchangeable : Prop :=
   forall (s : {perm J}) p (x : {ffun J -> Run}), w p [ffun j => x (s j)] = w p x.
@@ -393,7 +393,7 @@ Hypothesis out : forall p x,
     (theta p x).
 
 (** For every outcome of the pilots the share of runs with an alarm is at most the level a/b. *)
-(* Proves: GU-12 *)
+(* Proves: AN-17 *)
 Theorem false_alarms_given_pilots p : exchangeable ->
   \sum_(x | alarmed run p x) w p x <= a%:R / b%:R * \sum_x w p x.
 Proof.
@@ -406,7 +406,7 @@ by rewrite ler_wpmul2r ?sumr_ge0 // Jm rank_for_keeps_level.
 Qed.
 
 (** Hence altogether: an honest run alarms with probability at most the level. *)
-(* Proves: GU-12 *)
+(* Proves: AN-17 *)
 Theorem false_alarms_have_level : exchangeable -> \sum_p \sum_x w p x = 1 ->
   \sum_p \sum_(x | alarmed run p x) w p x <= a%:R / b%:R.
 Proof.
@@ -418,7 +418,7 @@ End Level.
 
 (** Runs that are drawn alike and independently, given the pilots and whatever they share (problem,
     partition, parameters), may be exchanged. *)
-(* Proves: GU-12 *)
+(* Proves: AN-17 *)
 Theorem drawn_alike_exchangeable (R : realFieldType) (Pilots Shared Run J : finType)
     (u : Pilots -> Shared -> R) (v : Pilots -> Shared -> Run -> R) :
   @exchangeable R Pilots Run J (fun p x => \sum_c u p c * \prod_j v p c (x j))%R.

@@ -96,7 +96,7 @@ def test_calibration() -> None:
     check(fast("calibration"))
 
 
-@pytest.mark.checks("GU-12")
+@pytest.mark.checks("GU-12", "AN-17")
 def test_level() -> None:
     check(fast("level"))
 
