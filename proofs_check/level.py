@@ -91,9 +91,9 @@ def rank_keeps_level() -> Claim:
 
 @universal()
 def score_is_thresholds() -> Claim:
-    """GU-12, AN-17: a deviation is at most q exactly if its statistic is within the threshold, both tails.
+    """GU-12, AN-17: a deviation is at most q exactly if its statistic is within its threshold.
 
-    For one test; a largest deviation is at most q if all are.
+    For one test, both tails; a largest deviation is at most q if all are.
 
     Proves: GU-12, AN-17.
     """
@@ -129,9 +129,9 @@ def rounding_is_lax() -> Claim:
 
 @step(Method.EXHAUSTIVE, role=Role.INSTANCE)
 def fewest_rehearsals() -> Finding:
-    """GU-12, AN-17: a/b with b <= 25, m <= 50: the rank exists just if m >= 1/theta - 1, and keeps theta.
+    """GU-12, AN-17: the rank exists just if m >= 1/theta - 1, and keeps theta; b <= 25, m <= 50.
 
-    One rank less would not keep it. For theta = 1/20 the fewest are 19.
+    theta = a/b. One rank less would not keep it. For theta = 1/20 the fewest are 19.
     """
     cases = 0
     for level in LEVELS:
