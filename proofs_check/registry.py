@@ -22,6 +22,7 @@ MODULES = (
     "admissible",
     "theorem1",
     "calibration",
+    "level",
     "cost",
     "theorem2",
     "remarks",
