@@ -1,9 +1,11 @@
 """Coins: what is made of them differs by its use, and a run can be repeated."""
 
 import itertools
+import json
 import os
 import subprocess
 import sys
+import zipfile
 from typing import Any
 
 import attrs
@@ -18,7 +20,7 @@ from valid_ref.coins import Coins, CoinsError, fresh
 from valid_ref.document import DocumentError
 from valid_ref.guarantees.local import broken_relations
 from valid_ref.losses import LossError, Noise, Problem, Quadratic
-from valid_ref.oracle import recording_digest
+from valid_ref.oracle import check, open_recording, record_run, recording_digest
 from valid_ref.protocols.learn import PHASE as LEARN
 from valid_ref.protocols.parameters import CheckedKeys
 from valid_ref.runs import run
@@ -260,6 +262,7 @@ def test_keys_of_an_earlier_run_do_not_help(base: Scenario) -> None:
 PROGRAM = """
 import numpy as np
 import sys
+import zipfile
 from valid_ref.scenario import prepare, scenario_from_json
 prepared = prepare(scenario_from_json(sys.argv[1]))
 for private in prepared.private.values():
@@ -280,3 +283,19 @@ def test_another_process_draws_the_same() -> None:
         check=True,
     )
     assert there.stdout.splitlines() == here
+
+
+@pytest.mark.checks("RE-2", "LV-3")
+def test_a_recording_has_the_coins_that_were_drawn(tmp_path) -> None:
+    for scenario in (SEEDED, SCENARIO):
+        finished = run(scenario)
+        path = tmp_path / f"{scenario.seed}.zip"
+        record_run(finished, path)
+        losses = open_recording(path).header.losses
+        assert losses is not None
+        assert losses.coins == finished.scenario.coins
+        assert losses.seed == (0 if scenario.seed is None else scenario.seed)
+        assert check(open_recording(path)).conforms
+        with zipfile.ZipFile(path) as archive:
+            header = json.loads(archive.read("header.json"))
+        assert ("coins" in header["losses"]) == (scenario.seed is None)
