@@ -22,6 +22,7 @@ from torch_backend.program import Program
 from torch_backend.rules.gossip import ValidRule, mix
 from torch_backend.rules.rule import Losses, Received
 from valid_ref.alarms import Alarm, Alarms, Raised
+from valid_ref.coins import Coins
 from valid_ref.protocols.learn import PHASE
 
 __all__ = ["Program", "Said", "State", "advance", "diverged", "start"]
@@ -209,7 +210,7 @@ def _view(
 ) -> LearningView:
     """What the adversary sees: everybody's words of this round, before they are delivered.
 
-    Implements: AD-2.
+    Implements: AD-2, AD-3.
     """
     graph = program.graph
     told = {
@@ -223,7 +224,7 @@ def _view(
         graph=graph,
         byzantine=program.byzantine,
         parameters=program.lattice,
-        seed=program.seed,
+        coins=Coins.of_seed(program.seed).child("attack"),  # the same against every rule
         previous=state.models,
         mixed=program.shard.gather(Y),
         models=models,

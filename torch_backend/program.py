@@ -13,6 +13,7 @@ from torch_backend.distributed import Shard, Whole
 from torch_backend.errors import BackendAttackError, ConfigError, DataError, DeviceError, ModelError
 from torch_backend.models.model import Model
 from torch_backend.rules.rule import Rule
+from valid_ref.coins import Coins
 from valid_ref.graph import AgentGraph, assumption_1_plus, honest_agents
 from valid_ref.lattice import LatticeParameters
 from valid_ref.protocols.learn import LearnModel
@@ -45,9 +46,10 @@ class Program:
     """A run as a value: `engine.start` and `engine.advance` are functions of it.
 
     `chunk` is how many agents' gradients are taken at a time (all, if None): less memory, and the
-    same numbers however the agents are divided among processes. `estimate` says whether the
-    gradient estimates of GlobalValidate are kept up: of every agent, as validation needs them,
-    their sum only, which the statistics need, or none; `dtype` is that of the private gradients.
+    same numbers however the agents are divided among processes. The seed gives the data, `coins`
+    the keys; a job has coins of its whole configuration. `estimate` says whether the gradient
+    estimates of GlobalValidate are kept up: of every agent, as validation needs them, their sum
+    only, which the statistics need, or none; `dtype` is that of the private gradients.
     """
 
     parameters: ValidParameters
@@ -59,6 +61,9 @@ class Program:
     attack: LearningAttack | None = None
     byzantine: tuple[int, ...] = attrs.field(default=(), converter=_sorted_agents)
     seed: int = 0
+    coins: Coins = attrs.field(
+        default=attrs.Factory(lambda self: Coins.of_seed(self.seed), takes_self=True)
+    )
     device: torch.device = attrs.field(factory=lambda: torch.device("cpu"))
     chunk: int | None = None
     shard: Shard = attrs.field(

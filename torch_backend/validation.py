@@ -19,7 +19,6 @@ from torch_backend.engine import State
 from torch_backend.errors import BackendAttackError, ConfigError
 from torch_backend.estimates import Row
 from torch_backend.program import Program
-from torch_backend.randomness import Stream, generator
 from torch_backend.reports import Keys, Reports, reports, rows_of
 from torch_backend.transcripts import StoredTranscripts
 from torch_backend.weighted_sums import squared_norms
@@ -109,13 +108,12 @@ class Validated:
 
 
 def fresh_keys(program: Program) -> Keys:
-    """Keys from the seed of the run, one for each agent, uniform on the field.
+    """Keys from the coins of the run, one for each agent, uniform on the field.
 
     Implements: LV-3.
     """
-    drawn = [generator(program.seed, Stream.KEYS, v) for v in range(program.graph.agents)]
-    prime = program.parameters.field.prime
-    return tuple(int(stream.integers(0, prime, dtype=np.uint64)) for stream in drawn)
+    prime, agents = program.parameters.field.prime, range(program.graph.agents)
+    return tuple(program.coins.integer_below(prime, "key", v) for v in agents)
 
 
 def validate(
@@ -273,6 +271,10 @@ def liar(program: Program, attack: Liar) -> Adversary:
         raise BackendAttackError(f"{attack.kind}: nobody in this run is Byzantine")
     no_problem = cast("Any", None)  # losses with known constants, which a network does not have
     setting = Setting(
-        program.parameters, no_problem, frozenset(program.byzantine), 0.0, program.seed
+        parameters=program.parameters,
+        problem=no_problem,
+        byzantine=frozenset(program.byzantine),
+        delta=0.0,
+        coins=program.coins.child("attack"),
     )
     return cast("Attack", attack).build(setting).adversary

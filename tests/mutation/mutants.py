@@ -22,6 +22,7 @@ MEASURES = ("tests/valid_ref/protocols/test_measures.py",)
 PARAMETERS = ("tests/valid_ref/protocols/test_parameters.py",)
 ORDER = ("tests/valid_ref/test_alarm_order.py",)
 BUILD = ("tests/valid_ref/scenario/test_build.py",)
+COINS = ("tests/valid_ref/test_coins.py", "tests/valid_ref/adversary/test_what_is_known.py")
 CHOICE = ("tests/valid_ref/kernels/test_choice.py",)
 POLYHASH = ("tests/valid_ref/kernels/test_polyhash.py",)
 STEPS = ("tests/valid_ref/kernels/test_steps.py",)
@@ -289,11 +290,36 @@ MUTANTS = (
             "(machine.phase,), (whole,), make", "(machine.phase, id(whole)), (), make", MEASURES),
     # Scenarios.
     _mutant("GU-9", "rehearsals see the mini-batches of the run", "scenario/weightings.py",
-            "seeds = range(problem.seed + 1, problem.seed + 1 + (1 if noiseless else part.runs))",
-            "seeds = range(problem.seed, problem.seed + (1 if noiseless else part.runs))", BUILD),
+            "problem.rehearsal(number), index)", "problem, index)", BUILD),
     _mutant("LV-3", "one key for all agents of a scenario", "scenario/build.py",
-            "generator = np.random.default_rng([scenario.seed, agent, 0, 1])",
-            "generator = np.random.default_rng([scenario.seed, 0, 0, 1])", BUILD),
+            'integer_below(scenario.prime, "key", agent)', 'integer_below(scenario.prime, "key", 0)', BUILD),
+    _mutant("LV-3", "runs that differ in the attack alone share their keys", "scenario/scenario.py",
+            'Coins.of_text("scenario", _settled_text(scenario, None))',
+            'Coins.of_text("scenario", _settled_text(scenario, LEARNING))', COINS),
+    _mutant("LV-3", "an attack sees other mini-batches than an honest run", "scenario/scenario.py",
+            'Coins.of_text("samples", _settled_text(scenario, LEARNING))',
+            'Coins.of_text("samples", _settled_text(scenario, None))', COINS),
+    _mutant("VA-8", "the coins that were drawn are lost", "runs.py",
+            "return Run(prepared.scenario, prepared,", "return Run(scenario, prepared,", COINS),
+    _mutant("LV-3", "the same coins are drawn for every run", "coins.py",
+            "return secrets.token_hex(SIZE)", 'return "0" * 64', COINS),
+    _mutant("LV-3", "different lists of numbers give one text", "coins.py",
+            "[len(piece).to_bytes(8) + piece for piece in pieces]", "pieces", COINS),
+    _mutant("LV-3", "one use of coins is another", "coins.py",
+            "pieces = (secret, domain.encode(), *parts)", "pieces = (secret, *parts)", COINS),
+    _mutant("LV-3", "keys of seven bits", "coins.py",
+            "int.from_bytes(self.child(domain, *numbers).secret) % limit",
+            "int.from_bytes(self.child(domain, *numbers).secret) % 128 % limit", COINS),
+    _mutant("AD-3", "the adversary gets the problem with all coins", "adversary/attack.py",
+            "return cls(parameters, problem.public(), byzantine,", "return cls(parameters, problem, byzantine,", COINS),
+    _mutant("AD-3", "the adversary gets the samples of all", "adversary/attack.py",
+            "for agent in sorted(byzantine)}\n        return cls(",
+            "for agent in range(len(problem.losses))}\n        return cls(", COINS),
+    _mutant("AD-3", "the coins of an attack are those of the keys", "scenario/build.py",
+            'delta, coins.child("attack"))', "delta, coins)", COINS),
+    _mutant("AD-3", "a gradient source leads to those of others", "losses/problem.py",
+            "return gradient_source(loss, self.batch, self.own_coins(agent))",
+            "return lambda t, point: gradient_source(loss, self.batch, self.own_coins(agent))(t, point)", COINS),
     # Hashes and residues.
     _mutant("HA-9", "every field is that of 2^61 - 1", "kernels/polyhash.py",
             "if field.prime == PRIME and rows.dtype == np.int64:",
@@ -399,7 +425,7 @@ MUTANTS = (
             "return any(value is own for own in self.estimates.values()) or super().is_estimate(value)",
             "return type(value) is tuple or super().is_estimate(value)", _torch("validation")),
     _mutant("LV-3", "one key for all agents", _T + "validation.py",
-            "generator(program.seed, Stream.KEYS, v) for v in", "generator(program.seed, Stream.KEYS, 0) for v in",
+            'integer_below(prime, "key", v) for v in', 'integer_below(prime, "key", 0) for v in',
             _torch("validation")),
     _mutant("LV-5", "hashes under the first keys serve all", _T + "validation.py",
             "if wanted not in made:\n            made[wanted] = _interned(reports(transcripts, wanted, derive=derive))\n        return made[wanted]",

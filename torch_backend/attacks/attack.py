@@ -10,6 +10,7 @@ from torch import Tensor
 
 from torch_backend.errors import BackendAttackError, ConfigError
 from torch_backend.options import declared, whole
+from valid_ref.coins import Coins
 from valid_ref.graph import AgentGraph, honest_agents
 from valid_ref.lattice import LatticeParameters
 
@@ -24,14 +25,15 @@ class LearningView:
     All tensors are int64 [n, d]. `previous` are the models with which everybody's code entered
     the round; `previous_edges` what went over a Byzantine agent's edge in round t-1 where that
     was not `previous` of the sender. `mixed` is Y, needed in the rows of Byzantine agents only;
-    `models` and `gammas` are the messages of round t that honest code makes of it.
+    `models` and `gammas` are the messages of round t that honest code makes of it. `coins` are the
+    adversary's own and lead to nobody's mini-batches or keys.
     """
 
     t: int
     graph: AgentGraph
     byzantine: tuple[int, ...]
     parameters: LatticeParameters
-    seed: int
+    coins: Coins
     previous: Tensor
     mixed: Tensor
     models: Tensor

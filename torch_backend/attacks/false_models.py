@@ -26,14 +26,13 @@ from torch_backend.attacks.attack import (
     watched,
 )
 from torch_backend.options import declared, real, whole
-from torch_backend.randomness import Stream, generator
 from valid_ref.adversary.models import alie_z
 from valid_ref.graph import AgentGraph
 
 
 def noise(view: LearningView, sigma: float, *keys: int) -> Tensor:
-    """N(0, sigma^2) in every entry, in lattice units, drawn on the host from seed, round, keys."""
-    stream = generator(view.seed, Stream.NOISE, view.t, *keys)
+    """N(0, sigma^2) in every entry, in lattice units, drawn on the host from coins, round, keys."""
+    stream = view.coins.generator("noise", view.t, *keys)
     drawn = torch.from_numpy(stream.standard_normal(view.parameters.dimension))
     return on_lattice(view, (units(view, sigma) * drawn).to(view.models.device))
 

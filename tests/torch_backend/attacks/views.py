@@ -7,6 +7,7 @@ import torch
 from hypothesis import strategies as st
 
 from torch_backend.attacks.attack import Edge, LearningDeviation, LearningView
+from valid_ref.coins import Coins
 from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import parse_family
 from valid_ref.lattice import default_limits
@@ -43,7 +44,7 @@ def view_of(
         graph=graph,
         byzantine=byzantine,
         parameters=parameters,
-        seed=seed,
+        coins=Coins.of_seed(seed),
         previous=previous,
         mixed=mixed,
         models=now,
