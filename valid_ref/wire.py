@@ -28,6 +28,7 @@ from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.parameters import CheckedKeys, ValidParameters
 from valid_ref.protocols.valid import ESTIMATES, KEYS, Valid
 from valid_ref.wide import WideIntegers
+from valid_ref.words import TEXT_LENGTH, Again, Listed, Malformed
 
 Json = Any
 
@@ -37,8 +38,6 @@ UNKNOWN = -1
 """Source and slot of a tag that is no pair of agents."""
 EXACT = 2**53
 """From here on an integer need not survive a JSON library that has only floats."""
-TEXT_LENGTH = 80
-"""Characters of the text that is kept of a message of no admitted form."""
 
 _DIGITS = re.compile(r"-?(0|[1-9][0-9]{0,3999})")
 
@@ -220,28 +219,6 @@ def about_text(about: object) -> str | None:
 
 
 # Messages: the kinds that all documents have.
-
-
-@attrs.frozen
-class Listed:
-    """A broadcast message as a list of entries, in which a tag may stand twice: not a mapping."""
-
-    parts: tuple[Mapping[Any, object], ...]
-
-
-@attrs.frozen
-class Again:
-    """In a mapping, the key of a further entry of a tag that is not public."""
-
-    tag: object
-    number: int
-
-
-@attrs.frozen
-class Malformed:
-    """What stands for a message or a value of no admitted form when it is read."""
-
-    text: str = ""
 
 
 def is_mapping(message: Message) -> bool:
