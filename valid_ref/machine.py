@@ -288,6 +288,7 @@ def run_agents(
         states, said = agents.send(states, number)
         deviations: Mapping[Edge, Message] = {}
         if byzantine:
+            own_states = {agent: states[agent] for agent in sorted(byzantine)}
             view = CausalView(
                 graph=graph,
                 byzantine=byzantine,
@@ -295,7 +296,7 @@ def run_agents(
                 round=within,
                 said=border.words(said),
                 history=History(shown),
-                byzantine_states=border.states({agent: states[agent] for agent in sorted(byzantine)}),
+                byzantine_states=border.states(own_states),
             )
             deviations = border.hear(_deviations(view, adversary))
             shown.append(Round(phase, within, view.said, border.words(deviations)))

@@ -423,6 +423,8 @@ class Codec:
 
 
 def _kept_text(message: Message) -> str:
+    if isinstance(message, Malformed):
+        return message.text[:TEXT_LENGTH]
     if isinstance(message, LearningMessage):
         return "learning message of another form"
     if isinstance(message, bool | int | float | str | tuple | list):
@@ -468,13 +470,13 @@ def message_as_json(message: Message) -> Json:
 
 def _vector(vector: object) -> Json:
     """A vector of integers, of any length and size; anything else is named only."""
-    if not isinstance(vector, np.ndarray) or vector.ndim != 1:
-        return {"other": ascii_text(vector)}
-    if vector.dtype == np.int64:
+    if isinstance(vector, np.ndarray) and vector.ndim == 1 and vector.dtype == np.int64:
         return vector.tolist()
-    too_large = vector.dtype == object and all(type(entry) is int for entry in vector)
-    fits = too_large and all(-(2**63) <= entry < 2**63 for entry in vector)
-    return {"other": ascii_text(vector)} if fits or not too_large else vector.tolist()
+    entries = vector.tolist() if isinstance(vector, np.ndarray) else vector
+    if not isinstance(entries, tuple | list) or any(type(entry) is not int for entry in entries):
+        return {"other": ascii_text(vector)}
+    fits = all(-(2**63) <= entry < 2**63 for entry in entries)
+    return {"other": ascii_text(vector)} if fits else [*entries]
 
 
 def _tag(tag: object) -> tuple[int, int]:

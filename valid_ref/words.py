@@ -352,27 +352,29 @@ def _copy_of(part: object, copies: _Copies) -> object:
     return part if found is None else found[1]
 
 
-def _parts(thing: object) -> Iterable[object]:
+def _parts(thing: Any) -> Iterable[object]:
     """What a copy of it copies too."""
     kind = type(thing)
     if kind is tuple or kind is list:
-        return thing  # type: ignore[return-value]
+        items: Iterable[object] = thing
+        return items
     if kind is dict or kind is MappingProxyType:
-        return thing.values()  # type: ignore[attr-defined, no-any-return]
+        entries: Iterable[object] = thing.values()
+        return entries
     return [getattr(thing, name) for name in _fields(kind)]
 
 
-def _rebuilt(thing: object, copies: _Copies) -> object:
+def _rebuilt(thing: Any, copies: _Copies) -> object:
     """The same with copies of its parts."""
     kind = type(thing)
     if isinstance(thing, np.ndarray) and kind is np.ndarray and not thing.dtype.hasobject:
         return in_own_bytes(thing)
     if kind is tuple or kind is list:
-        parts = [_copy_of(part, copies) for part in thing]  # type: ignore[attr-defined]
-        same = kind is tuple and all(map(operator.is_, parts, thing))  # type: ignore[call-overload]
+        parts = [_copy_of(part, copies) for part in thing]
+        same = kind is tuple and all(map(operator.is_, parts, thing))
         return thing if same else kind(parts)
     if kind is dict or kind is MappingProxyType:
-        entries = thing.items()  # type: ignore[attr-defined]
+        entries = thing.items()
         return MappingProxyType({key: _copy_of(value, copies) for key, value in entries})
     names = _fields(kind)
     if not names:
@@ -384,6 +386,6 @@ def _rebuilt(thing: object, copies: _Copies) -> object:
 
 
 @functools.cache
-def _fields(kind: type) -> tuple[str, ...]:
+def _fields(kind: Any) -> tuple[str, ...]:
     """The fields of a class that has any."""
     return tuple(field.name for field in attrs.fields(kind)) if attrs.has(kind) else ()

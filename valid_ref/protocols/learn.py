@@ -174,7 +174,9 @@ class LearnModel:
             elif isinstance(message, LearningMessage):
                 received[sender] = message
         own = state.message if state.message is not None else self._nothing()
-        state = attrs.evolve(state, heard=Heard(state.heard, own, MappingProxyType(received)), alarms=tuple(alarms))
+        state = attrs.evolve(
+            state, heard=Heard(state.heard, own, MappingProxyType(received)), alarms=tuple(alarms)
+        )
         if round_number == self.rounds or state.message is None:
             return state
         models = [
