@@ -5,7 +5,6 @@ is. The network therefore makes a word of exact types and of its own bytes out o
 anybody looks. Nothing here runs code of such an object: types are read off it, never asked of it.
 """
 
-import functools
 import gc
 import operator
 from collections.abc import Callable, Iterable, Mapping
@@ -361,7 +360,7 @@ def _parts(thing: Any) -> Iterable[object]:
     if kind is dict or kind is MappingProxyType:
         entries: Iterable[object] = thing.values()
         return entries
-    return [getattr(thing, name) for name in _fields(kind)]
+    return [getattr(thing, name) for name in _fields(thing)]
 
 
 def _rebuilt(thing: Any, copies: _Copies) -> object:
@@ -376,7 +375,7 @@ def _rebuilt(thing: Any, copies: _Copies) -> object:
     if kind is dict or kind is MappingProxyType:
         entries = thing.items()
         return MappingProxyType({key: _copy_of(value, copies) for key, value in entries})
-    names = _fields(kind)
+    names = _fields(thing)
     if not names:
         return thing
     copy = object.__new__(kind)
@@ -385,7 +384,6 @@ def _rebuilt(thing: Any, copies: _Copies) -> object:
     return copy
 
 
-@functools.cache
-def _fields(kind: Any) -> tuple[str, ...]:
-    """The fields of a class that has any."""
-    return tuple(field.name for field in attrs.fields(kind)) if attrs.has(kind) else ()
+def _fields(thing: object) -> tuple[str, ...]:
+    """The fields of an object of a class that has any."""
+    return tuple(field.name for field in getattr(type(thing), "__attrs_attrs__", ()))
