@@ -18,6 +18,7 @@ GLOBAL = ("tests/valid_ref/protocols/test_global_validate.py",)
 VALID = ("tests/valid_ref/protocols/test_valid.py",)
 HASH = ("tests/valid_ref/test_hashing.py",)
 MACHINE = ("tests/valid_ref/test_machine.py",)
+WORDS = ("tests/valid_ref/test_words.py",)
 MEASURES = ("tests/valid_ref/protocols/test_measures.py",)
 PARAMETERS = ("tests/valid_ref/protocols/test_parameters.py",)
 ORDER = ("tests/valid_ref/test_alarm_order.py",)
@@ -64,6 +65,7 @@ def _mutant(
 
 _L, _B, _A = "protocols/learn.py", "protocols/broadcast.py", "protocols/agreement.py"
 _V, _G, _W = "protocols/local_validate.py", "protocols/global_validate.py", "protocols/valid.py"
+_WORDS = "words.py"
 _M, _P, _T = "protocols/remembered.py", "protocols/parameters.py", "torch_backend/"
 _O = "oracle/"
 
@@ -86,10 +88,10 @@ MUTANTS = (
     _mutant("MO-8", "a missing learning message is no alarm", _L,
             "return Alarm.MISSING_MESSAGE", "return None", LEARN),
     _mutant("MO-8", "a learning message of another type is no alarm", _L,
-            "if not isinstance(message, LearningMessage):\n            return Alarm.MALFORMED_MESSAGE",
-            "if not isinstance(message, LearningMessage):\n            return None", LEARN),
+            "if type(message) is not LearningMessage:\n            return Alarm.MALFORMED_MESSAGE",
+            "if type(message) is not LearningMessage:\n            return None", LEARN),
     _mutant("AR-11", "the dtype of a vector is not checked", _L,
-            "if not isinstance(vector, np.ndarray) or vector.dtype != np.int64:",
+            "if type(vector) is not np.ndarray or vector.dtype != np.int64:",
             "if not isinstance(vector, np.ndarray):", LEARN),
     _mutant("AR-11", "the shape of a vector is not checked", _L,
             "if vector.shape != (self.parameters.dimension,):", "if False:", LEARN),
@@ -180,6 +182,58 @@ MUTANTS = (
     _mutant("AD-4", "the adversary speaks on foreign edges", "machine.py",
             "if sender not in view.byzantine or receiver not in view.graph.neighbours(sender):",
             "if False:", MACHINE),
+    _mutant("AD-4", "an edge may be numbers that change", "machine.py",
+            "type(agent) is int and agent in agents", "agent in agents", WORDS),
+    _mutant("AD-4", "an answer may be a mapping that changes", "machine.py",
+            "if type(said) is not dict:", "if not isinstance(said, Mapping):", WORDS),
+    # The border: what is heard of an adversary, and what it is shown.
+    _mutant("MO-13", "an integer may have any number of bits", _WORDS,
+            "if value.bit_length() > LARGEST_BITS:", "if False:", WORDS),
+    _mutant("MO-13", "the integers of a tuple may have any number of bits", _WORDS,
+            "if word and max(map(int.bit_length, word)) > LARGEST_BITS:", "if False:", WORDS),
+    _mutant("MO-13", "the entries of a tuple may be of any class", _WORDS,
+            "{*map(id, map(type, word))} <= {id(int)}", "all(isinstance(e, int) for e in word)",
+            WORDS),
+    _mutant("MO-13", "words are nested to any depth", _WORDS,
+            "if depth > DEEPEST:", "if depth > 100:", WORDS),
+    _mutant("MO-13", "words are of any size", _WORDS,
+            "if size > LARGEST_SIZE:", "if False:", WORDS),
+    _mutant("MO-13", "arrays are of any size", _WORDS,
+            "if word.size > LARGEST_SIZE:", "if False:", WORDS),
+    _mutant("MO-13", "a read-only mapping over anything is a mapping", _WORDS,
+            "if type(inside) is not dict:", "if False:", WORDS),
+    _mutant("MO-13", "True is 1 in a tag", _WORDS,
+            "if type(value) is not int:", "if not isinstance(value, int):", WORDS),
+    _mutant("MO-13", "a message without its fields", _WORDS,
+            "except AttributeError:", "except ZeroDivisionError:", WORDS),
+    _mutant("MO-13", "wide integers of any form", _WORDS,
+            "if type(words) is not np.ndarray or words.dtype != np.uint64 or words.ndim != 2:",
+            "if False:", WORDS),
+    _mutant("MO-13", "a class says how it is called", _WORDS,
+            'type.__dict__["__name__"].__get__(kind)', "kind.__name__", WORDS),
+    _mutant("MO-13", "an array keeps the memory it was said in", _WORDS,
+            "return in_own_bytes(word), word.size", "return word, word.size", WORDS),
+    _mutant("MO-13", "a message that was said stays the adversary's", _WORDS,
+            "return LearningMessage(model[0], gamma[0]), model[1] + gamma[1]",
+            "return word, model[1] + gamma[1]", WORDS),
+    _mutant("MO-13", "the adversary sees the mappings of honest agents", _WORDS,
+            "return MappingProxyType({key: _copy_of(value, copies) for key, value in entries})",
+            "return thing", WORDS),
+    _mutant("MO-13", "the adversary sees the arrays of honest agents", _WORDS,
+            "        return in_own_bytes(thing)", "        return thing", WORDS),
+    _mutant("MO-13", "copies of states are kept for ever", _WORDS,
+            "        self._states.clear()\n", "", WORDS),
+    _mutant("MO-13", "the adversary sees the messages of the record", "machine.py",
+            "said=border.words(said),", "said=said,", WORDS),
+    _mutant("MO-13", "the adversary sees the states of the run", "machine.py",
+            "byzantine_states=border.states(own_states),", "byzantine_states=own_states,", WORDS),
+    _mutant("MO-13", "the adversary sees the rounds of the record", "machine.py",
+            "history=History(shown),", "history=History(rounds),", WORDS),
+    _mutant("AR-11", "an array of a class of its own is a vector", _L,
+            "if type(vector) is not np.ndarray or", "if not isinstance(vector, np.ndarray) or",
+            WORDS),
+    _mutant("SA-4", "what says that it is a boolean is one", "protocols/agreement.py",
+            "if type(message) is not bool:", "if not isinstance(message, bool):", WORDS),
     # Measures, parameters, and what else of the protocols is checked.
     _mutant("GV-3", "the form of a report serves an estimate", _M,
             '("form", form), (value,)', '("form",), (value,)', MEASURES),
@@ -220,8 +274,8 @@ MUTANTS = (
     _mutant("LV-6", "reports of any length", _V,
             "if type(value) is not tuple or len(value) != 4 * parameters.graph.agents:",
             "if type(value) is not tuple:", LOCAL),
-    _mutant("LM-5", "a message that was sent may change", _L,
-            "return freeze(np.array(value))", "return value", LEARN),
+    _mutant("LM-5", "a message that was sent may change", "wide.py",
+            "copy = value.copy()", "copy = value", LEARN),
     _mutant("AR-10", "more neighbours than the range rule was made for", _L,
             "if self.graph.max_degree > self.parameters.max_degree:", "if False:", LEARN),
     _mutant("AR-14", "a silent agent speaks again", _L,
