@@ -37,7 +37,7 @@ from torch_backend.data.partition import Iid
 from torch_backend.engine import Program, State
 from torch_backend.models.mlp import Mlp, MlpModel
 from torch_backend.rules.bridge import BridgeMedian
-from torch_backend.rules.gossip import Plain
+from torch_backend.rules.gossip import ValidRule
 from torch_backend.rules.ubar import Ubar
 from torch_backend.transcripts import TranscriptWriter, open_transcripts
 from torch_backend.validation import fresh_keys, validate
@@ -96,7 +96,7 @@ def make_program(
     )
     split = Iid().split(data, graph.agents, 0)
     there = device_data(data, split, "unit", torch.device("cpu"))
-    rule = others.pop("rule", Plain())
+    rule = others.pop("rule", ValidRule())
     return Program(parameters, model, there, split, batch=batch, rule=rule, **others)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from proofs_check.framework import AXIOM_TEXTS, Axiom, Proof, ProofError, Role, Step
 from proofs_check.registry import relies_on, strength
-from proofs_check.runner import Outcome
+from proofs_check.runner import StepOutcome
 
 MANIFEST = Path(__file__).with_name("manifest.json")
 _HOMES = {
@@ -33,7 +33,9 @@ _HOMES = {
 }
 
 
-def expectation(step: Step, outcome: Outcome | None, recorded: Mapping[str, Any]) -> dict[str, Any]:
+def expectation(
+    step: Step, outcome: StepOutcome | None, recorded: Mapping[str, Any]
+) -> dict[str, Any]:
     """What the manifest says of a step; a step that was not run keeps what was recorded."""
     known: Mapping[str, Any] = recorded.get(step.name, {})
     return {
@@ -55,7 +57,7 @@ def read_manifest(path: Path = MANIFEST) -> dict[str, dict[str, Any]]:
 
 
 def manifest_text(
-    proofs: Iterable[Proof], outcomes: Iterable[Outcome], recorded: Mapping[str, Any]
+    proofs: Iterable[Proof], outcomes: Iterable[StepOutcome], recorded: Mapping[str, Any]
 ) -> str:
     """The manifest with these outcomes entered."""
     found = {outcome.step.name: outcome for outcome in outcomes}

@@ -23,6 +23,7 @@ MODULES = (
     "theorem1",
     "radius",
     "calibration",
+    "level",
     "cost",
     "theorem2",
     "remarks",

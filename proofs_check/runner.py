@@ -12,7 +12,7 @@ from proofs_check.registry import find_step, relies_on, strength
 
 
 @attrs.frozen
-class Outcome:
+class StepOutcome:
     """What came of one step."""
 
     step: Step
@@ -26,7 +26,7 @@ class Outcome:
         return self.result is self.step.expected
 
 
-def run_step(step: Step) -> Outcome:
+def run_step(step: Step) -> StepOutcome:
     """Run one step; a crash of a check is unknown, never passed."""
     started = time.perf_counter()
     try:
@@ -34,7 +34,7 @@ def run_step(step: Step) -> Outcome:
     except Exception as error:  # whatever a checker throws proves nothing
         finding = Finding(None, f"{type(error).__name__}: {error}")
     seconds = time.perf_counter() - started
-    return Outcome(step, step.judge(finding), finding.detail, seconds)
+    return StepOutcome(step, step.judge(finding), finding.detail, seconds)
 
 
 def _run_by_name(name: str) -> tuple[str, str, float]:
@@ -42,7 +42,7 @@ def _run_by_name(name: str) -> tuple[str, str, float]:
     return outcome.result.value, outcome.detail, outcome.seconds
 
 
-def run(steps: Iterable[Step], jobs: int = 1) -> Iterator[Outcome]:
+def run(steps: Iterable[Step], jobs: int = 1) -> Iterator[StepOutcome]:
     """The outcomes in the order of the steps, each as soon as it and all before it are known."""
     chosen = list(steps)
     if jobs <= 1:
@@ -52,10 +52,10 @@ def run(steps: Iterable[Step], jobs: int = 1) -> Iterator[Outcome]:
         names = [step.name for step in chosen]
         for step, found in zip(chosen, pool.map(_run_by_name, names), strict=True):
             result, detail, seconds = found
-            yield Outcome(step, Result(result), detail, seconds)
+            yield StepOutcome(step, Result(result), detail, seconds)
 
 
-def verdict(proof: Proof, outcomes: Iterable[Outcome]) -> str:
+def verdict(proof: Proof, outcomes: Iterable[StepOutcome]) -> str:
     """One line on a proof: proved and how strongly, or which steps are missing."""
     found = {outcome.step.name: outcome for outcome in outcomes}
     wrong = [name for name, outcome in found.items() if not outcome.as_expected]

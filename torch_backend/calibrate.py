@@ -37,7 +37,7 @@ class Statistic:
 
 
 @attrs.frozen
-class Setting:
+class StatisticsSetting:
     """What the statistics of an experiment are measured with."""
 
     rounds: int
@@ -52,7 +52,7 @@ def weighting_name(gamma: float) -> str:
     return f"gamma={gamma}"
 
 
-def calibrated(setting: Setting, gamma: float, honest: Sequence[Statistic]) -> Weighting:
+def calibrated(setting: StatisticsSetting, gamma: float, honest: Sequence[Statistic]) -> Weighting:
     """The weighting whose thresholds are a factor above the largest of attack-free runs.
 
     Implements: EX-10, GU-9.
@@ -122,7 +122,7 @@ class Detection:
 
 
 def thresholds(
-    setting: Setting, gammas: Sequence[float], summaries: Sequence[Mapping[str, Any]]
+    setting: StatisticsSetting, gammas: Sequence[float], summaries: Sequence[Mapping[str, Any]]
 ) -> dict[float, Weighting]:
     """The weightings of all gammas, from the calibration runs among these.
 
@@ -139,7 +139,7 @@ def _honest(summaries: Sequence[Mapping[str, Any]]) -> list[Statistic]:
 
 
 def detection(
-    setting: Setting, gammas: Sequence[float], summaries: Sequence[Mapping[str, Any]]
+    setting: StatisticsSetting, gammas: Sequence[float], summaries: Sequence[Mapping[str, Any]]
 ) -> Detection:
     """Thresholds from the calibration runs, alarm counts from the others.
 
@@ -163,7 +163,7 @@ def detection(
 
 
 def _rate(
-    setting: Setting,
+    setting: StatisticsSetting,
     weighting: Weighting,
     gamma: float,
     honest: Sequence[Statistic],
@@ -186,7 +186,7 @@ def _rate(
     )
 
 
-def _mean_heterogeneity(setting: Setting, found: Sequence[Statistic]) -> float:
+def _mean_heterogeneity(setting: StatisticsSetting, found: Sequence[Statistic]) -> float:
     values = [s.real(setting.agents, setting.fraction_bits)[1] for s in found]
     return math.fsum(values) / len(values)
 

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from torch_backend import lattice
-from torch_backend.attacks.attack import Deviation, Edge
-from torch_backend.errors import AttackError
+from torch_backend.attacks.attack import Edge, LearningDeviation
+from torch_backend.errors import BackendAttackError
 from torch_backend.program import Program
 from valid_ref.alarms import Alarm, Alarms, Raised
 from valid_ref.graph import AgentGraph
@@ -78,7 +78,7 @@ def deliver(
     models: Tensor,
     gammas: Tensor,
     silent: frozenset[int],
-    deviation: Deviation,
+    deviation: LearningDeviation,
     losses: Tensor,
 ) -> Said:
     """Put the words of the adversary in the place of honest code's, and look at their range.
@@ -129,7 +129,7 @@ def find_problems(
     return problems, edge_problems
 
 
-def _check(program: Program, deviation: Deviation) -> None:
+def _check(program: Program, deviation: LearningDeviation) -> None:
     """Refuse words on an edge that does not leave a Byzantine agent, and vectors of other form.
 
     Implements: AD-4.
@@ -141,7 +141,7 @@ def _check(program: Program, deviation: Deviation) -> None:
         s for s, r in edges if s not in program.byzantine or r not in program.graph.neighbours(s)
     )
     if stray:
-        raise AttackError(
+        raise BackendAttackError(
             f"the attack speaks for agents {stray}, or on edges that they do not have (Byzantine: "
             f"{list(program.byzantine)})",
             clause="AD-4",
@@ -150,7 +150,7 @@ def _check(program: Program, deviation: Deviation) -> None:
     pairs = [*deviation.said.values(), *deviation.edges.values()]
     for vector in (*(v for pair in pairs for v in pair), *deviation.keeps.values()):
         if vector.dtype != torch.int64 or vector.shape != shape:
-            raise AttackError(
+            raise BackendAttackError(
                 f"the attack sends a vector of {vector.dtype} and shape {tuple(vector.shape)}; "
                 f"int64 and {shape} are needed",
                 clause="AR-11",

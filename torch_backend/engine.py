@@ -12,16 +12,17 @@ import torch
 from torch import Tensor
 
 from torch_backend import lattice
-from torch_backend.attacks.attack import Deviation, Edge, View
+from torch_backend.attacks.attack import Edge, LearningDeviation, LearningView
 from torch_backend.data.batches import batch_indices
 from torch_backend.delivery import Said, alarms_after, deliver
 from torch_backend.errors import ConfigError
 from torch_backend.estimates import Estimates, Row, no_estimates
 from torch_backend.kernels import empty_tensor
 from torch_backend.program import Program
-from torch_backend.rules.gossip import Plain, mix
+from torch_backend.rules.gossip import ValidRule, mix
 from torch_backend.rules.rule import Losses, Received
 from valid_ref.alarms import Alarm, Alarms, Raised
+from valid_ref.coins import Coins
 from valid_ref.protocols.learn import PHASE
 
 __all__ = ["Program", "Said", "State", "advance", "diverged", "start"]
@@ -100,7 +101,7 @@ def advance(program: Program, state: State) -> tuple[State, Said]:
     models, lost = program.shard.gather(step.models), program.shard.gather(step.lost)
     silent = state.silent.union(torch.nonzero(lost).flatten().tolist())
     models, gammas = _without(models, silent), _silenced(program, step.gammas, silent)
-    deviation = Deviation()
+    deviation = LearningDeviation()
     if program.attack is not None:
         everybody = program.shard.gather(gammas)
         deviation = program.attack.deviate(_view(program, state, Y, models, everybody))
@@ -174,7 +175,7 @@ def _mixed(
 
     Implements: AR-4.
     """
-    if isinstance(program.rule, Plain):
+    if isinstance(program.rule, ValidRule):
         points = empty_tensor(received.own.shape, program.dtype, program.device)
         return mix(program.lattice, t, program.graph, received, points), points
     evaluate = batches.losses if program.rule.needs_losses else None
@@ -204,10 +205,12 @@ def _replaced(rows: Tensor, by: Mapping[int, Tensor]) -> Tensor:
     return rows
 
 
-def _view(program: Program, state: State, Y: Tensor, models: Tensor, gammas: Tensor) -> View:
+def _view(
+    program: Program, state: State, Y: Tensor, models: Tensor, gammas: Tensor
+) -> LearningView:
     """What the adversary sees: everybody's words of this round, before they are delivered.
 
-    Implements: AD-2.
+    Implements: AD-2, AD-3.
     """
     graph = program.graph
     told = {
@@ -216,12 +219,12 @@ def _view(program: Program, state: State, Y: Tensor, models: Tensor, gammas: Ten
         for u in graph.neighbours(b)
         if b in state.lying or (b, u) in state.edges
     }
-    return View(
+    return LearningView(
         t=state.t + 1,
         graph=graph,
         byzantine=program.byzantine,
         parameters=program.lattice,
-        seed=program.seed,
+        coins=Coins.of_seed(program.seed).child("attack"),  # the same against every rule
         previous=state.models,
         mixed=program.shard.gather(Y),
         models=models,

@@ -33,7 +33,7 @@ class ScreeningError(BackendError):
     default_clause: ClassVar[str] = "EX-9"
 
 
-class AttackError(BackendError):
+class BackendAttackError(BackendError):
     """An attack that the graph, the Byzantine set or the range of the lattice does not admit."""
 
     default_clause: ClassVar[str] = "EX-8"

@@ -18,7 +18,7 @@ from torch import Tensor
 from torch_backend import checkpoint
 from torch_backend.calibrate import thresholds
 from torch_backend.config.build import build_program, calibration_setting, measuring_weightings
-from torch_backend.config.experiment import Experiment, Job, jobs, label
+from torch_backend.config.experiment import Experiment, Job, described, jobs
 from torch_backend.data.dataset import Dataset
 from torch_backend.distributed import Team, Whole, share
 from torch_backend.engine import State, advance, diverged, divided, gathered, start
@@ -31,7 +31,7 @@ from torch_backend.results import (
     CHECKPOINT,
     CURVE,
     SUMMARY,
-    Row,
+    CurveRow,
     append_row,
     cut_curve,
     job_directory,
@@ -42,11 +42,10 @@ from torch_backend.results import (
 )
 from torch_backend.transcripts import TranscriptError, TranscriptWriter, open_transcripts, resume
 from torch_backend.validation import fresh_keys, validate
-from valid_ref.document import unstructure
 from valid_ref.protocols.parameters import Weighting
 
 
-def evaluate(program: Program, state: State) -> Row:
+def evaluate(program: Program, state: State) -> CurveRow:
     """Accuracy of every honest agent's model and of their average, on the whole test set.
 
     The state must have the losses of all agents.
@@ -60,7 +59,7 @@ def evaluate(program: Program, state: State) -> Row:
     distance = (points - average).square().sum(dim=1).mean().sqrt()
     right = _right(program, torch.cat([points, average]).to(program.dtype).to(program.device))
     own, images = right[:-1], len(program.data.test_labels)
-    return Row(
+    return CurveRow(
         state.t,
         accuracy=sum(own) / (len(own) * images),
         averaged=right[-1] / images,
@@ -107,7 +106,7 @@ def verdict(
 
 
 @attrs.frozen(eq=False)
-class Rounds:
+class LearningPart:
     """What a job needs to learn; the first process of the team alone touches the folder.
 
     `every` is how many rounds lie between two checkpoints; with `validated` transcripts are kept.
@@ -260,7 +259,7 @@ def _finished(work: Work, job: Job, folder: Path, watch: Watch, stop: Stop) -> d
     agents = whole.graph.agents
     program = attrs.evolve(whole, shard=share(work.team, agents, work.options.chunk_of(agents)))
     every = work.options.checkpoint_every
-    rounds = Rounds(
+    rounds = LearningPart(
         program=program,
         experiment=work.experiment,
         folder=folder,
@@ -348,8 +347,8 @@ def _summary(program: Program, job: Job, state: State) -> dict[str, Any]:
     return {
         "job": job.name,
         "purpose": job.purpose,
-        "rule": {"label": label(job.rule), **unstructure(job.rule)},
-        "attack": {"label": label(job.attack), **unstructure(job.attack)},
+        "rule": described(job.rule),
+        "attack": described(job.attack),
         "byzantine": list(program.byzantine),
         "seed": job.seed,
         "outcome": "diverged" if lost else "finished",

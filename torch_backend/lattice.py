@@ -173,7 +173,7 @@ def reals(rows: Tensor, scale: float, dtype: torch.dtype = torch.float32) -> Ten
 
 
 @attrs.frozen(eq=False)
-class Step:
+class SteppedModels:
     """x_v(t) and Gamma_v(t), int64 [A, d], and which agents fall silent (AR-14), bool [A].
 
     The rows of an agent that falls silent are zero.
@@ -186,7 +186,7 @@ class Step:
 
 def step(
     parameters: LatticeParameters, t: int, Y: Tensor, gradients: Tensor, *, consume: bool = False
-) -> Step:
+) -> SteppedModels:
     """The lattice form of the gradients, then x = round((Y - A_t G) / 2^k) and Gamma.
 
     With `consume` the caller has no more use for Y, and its memory may become that of Gamma.
@@ -218,10 +218,10 @@ def step(
     return _silenced(x, gamma, lost)
 
 
-def _silenced(x: Tensor, gamma: Tensor, lost: Tensor) -> Step:
+def _silenced(x: Tensor, gamma: Tensor, lost: Tensor) -> SteppedModels:
     if bool(lost.any()):
         x, gamma = x.masked_fill(lost[:, None], 0), gamma.masked_fill(lost[:, None], 0)
-    return Step(x, gamma, lost)
+    return SteppedModels(x, gamma, lost)
 
 
 def _compiled_step(
@@ -230,7 +230,7 @@ def _compiled_step(
     gradients: Tensor,
     numbers: tuple[int, int, float],
     limits: tuple[float, int, int],
-) -> Step:
+) -> SteppedModels:
     """The same in one pass over memory; Y becomes Gamma."""
     x = empty_tensor(Y.shape, Y.dtype, Y.device)
     arrays = Y.numpy(), gradients.numpy(), x.numpy()

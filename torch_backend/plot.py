@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from torch_backend.calibrate import Detection, Rate
-from torch_backend.results import Results, ResultsError, Row
+from torch_backend.results import CurveRow, Results, ResultsError
 from torch_backend.tables import Cell, cells, detection_of, experiment_of
 
 STYLE: dict[Any, Any] = {
@@ -105,7 +105,9 @@ def rounds_figure(results: Results) -> Figure:
     return figure
 
 
-def _band(panel: Axes, curves: Sequence[Sequence[Row]], field: str, index: int, label: str) -> None:
+def _band(
+    panel: Axes, curves: Sequence[Sequence[CurveRow]], field: str, index: int, label: str
+) -> None:
     """The mean over seeds, and the least to the greatest as a band, as far as all curves go."""
     common = sorted(set.intersection(*({row.round for row in curve} for curve in curves)))
     table = np.array(

@@ -6,13 +6,14 @@ from typing import Literal
 import attrs
 import torch
 
-from torch_backend.attacks.attack import Attack
+from torch_backend.attacks.attack import LearningAttack
 from torch_backend.data.batches import DeviceData
 from torch_backend.data.partition import Split
 from torch_backend.distributed import Shard, Whole
-from torch_backend.errors import AttackError, ConfigError, DataError, DeviceError, ModelError
+from torch_backend.errors import BackendAttackError, ConfigError, DataError, DeviceError, ModelError
 from torch_backend.models.model import Model
 from torch_backend.rules.rule import Rule
+from valid_ref.coins import Coins
 from valid_ref.graph import AgentGraph, assumption_1_plus, honest_agents
 from valid_ref.lattice import LatticeParameters
 from valid_ref.protocols.learn import LearnModel
@@ -45,9 +46,10 @@ class Program:
     """A run as a value: `engine.start` and `engine.advance` are functions of it.
 
     `chunk` is how many agents' gradients are taken at a time (all, if None): less memory, and the
-    same numbers however the agents are divided among processes. `estimate` says whether the
-    gradient estimates of GlobalValidate are kept up: of every agent, as validation needs them,
-    their sum only, which the statistics need, or none; `dtype` is that of the private gradients.
+    same numbers however the agents are divided among processes. The seed gives the data, `coins`
+    the keys; a job has coins of its whole configuration. `estimate` says whether the gradient
+    estimates of GlobalValidate are kept up: of every agent, as validation needs them, their sum
+    only, which the statistics need, or none; `dtype` is that of the private gradients.
     """
 
     parameters: ValidParameters
@@ -56,9 +58,12 @@ class Program:
     split: Split
     batch: int
     rule: Rule
-    attack: Attack | None = None
+    attack: LearningAttack | None = None
     byzantine: tuple[int, ...] = attrs.field(default=(), converter=_sorted_agents)
     seed: int = 0
+    coins: Coins = attrs.field(
+        default=attrs.Factory(lambda self: Coins.of_seed(self.seed), takes_self=True)
+    )
     device: torch.device = attrs.field(factory=lambda: torch.device("cpu"))
     chunk: int | None = None
     shard: Shard = attrs.field(
@@ -97,13 +102,13 @@ class Program:
         Implements: AD-6, AD-8.
         """
         if (self.attack is None) != (not self.byzantine):
-            raise AttackError(
+            raise BackendAttackError(
                 f"attack {getattr(self.attack, 'kind', None)} with Byzantine agents "
                 f"{list(self.byzantine)}: give both or neither"
             )
         report = assumption_1_plus(self.graph, self.byzantine)
         if not report:
-            raise AttackError(
+            raise BackendAttackError(
                 f"Assumption 1+ fails for Byzantine agents {list(self.byzantine)}: "
                 f"{report.reason}; choose other agents or add edges",
                 clause="AD-6",

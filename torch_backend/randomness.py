@@ -15,9 +15,7 @@ class Stream(enum.IntEnum):
     START = 102
     ROTATION = 103
     TEST_ROTATION = 104
-    NOISE = 105
     TEST_SPLIT = 106
-    KEYS = 107
 
 
 def generator(seed: int, stream: Stream, *keys: int) -> np.random.Generator:

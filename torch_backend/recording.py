@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 from torch_backend.delivery import Pair, Said
-from torch_backend.transcripts import Transcripts
+from torch_backend.transcripts import StoredTranscripts
 from torch_backend.validation import Validated
 from valid_ref._version import __version__
 from valid_ref.alarms import Alarm
@@ -16,7 +16,7 @@ from valid_ref.protocols.learn import LearningMessage
 
 def record(
     path: Path,
-    transcripts: Transcripts,
+    transcripts: StoredTranscripts,
     validated: Validated,
     *,
     byzantine_known: bool = True,

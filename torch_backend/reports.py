@@ -16,7 +16,7 @@ from torch_backend.delivery import find_problems
 from torch_backend.estimates import Row
 from torch_backend.hashing import NarrowHash, hash_rows
 from torch_backend.program import Program
-from torch_backend.transcripts import Line, Transcripts
+from torch_backend.transcripts import Line, StoredTranscripts
 from valid_ref import modular
 from valid_ref.hashing import PrimeField
 from valid_ref.kernels.polyhash import combine_rounds, round_polynomials
@@ -38,7 +38,7 @@ Hasher = Callable[[IntVector], Residues]
 
 
 def reports(
-    transcripts: Transcripts, keys: Keys, *, derive: bool = True, tensors: bool | None = None
+    transcripts: StoredTranscripts, keys: Keys, *, derive: bool = True, tensors: bool | None = None
 ) -> Reports:
     """For every transcript the four hashes under every key, in the order of key owners.
 
@@ -80,14 +80,14 @@ def device_hasher(program: Program, keys: Keys) -> Hasher | None:
     return hashed
 
 
-def rows_of(transcripts: Transcripts) -> tuple[Row, ...]:
+def rows_of(transcripts: StoredTranscripts) -> tuple[Row, ...]:
     """The transcripts that differ: of every agent to all, then of edges that ever got another."""
     edges = {(s, r) for line in transcripts.lines for s, r, _row in line.edges}
     return (*range(transcripts.program.graph.agents), *sorted(edges))
 
 
 def _polynomials(
-    transcripts: Transcripts, keys: Keys, hasher: Hasher | None
+    transcripts: StoredTranscripts, keys: Keys, hasher: Hasher | None
 ) -> tuple[dict[Row, Residues], dict[Row, Residues]]:
     """P_0..P_T of every transcript, and R_1..R_T of those of Byzantine agents, [rounds, keys]."""
     program, parameters = transcripts.program, transcripts.program.parameters
@@ -115,7 +115,7 @@ def _polynomials(
 
 
 def _honest(
-    transcripts: Transcripts, keys: Keys, hasher: Hasher | None
+    transcripts: StoredTranscripts, keys: Keys, hasher: Hasher | None
 ) -> Iterator[tuple[int, Residues]]:
     """For every round t the polynomials P_t of the honest agents, [H, keys]."""
     field, d = transcripts.program.parameters.field, transcripts.program.lattice.dimension
@@ -145,7 +145,7 @@ def narrow_hasher(field: PrimeField, keys: Keys, length: int, rows: int) -> Narr
 
 
 def _said(
-    transcripts: Transcripts,
+    transcripts: StoredTranscripts,
     line: Line,
     keys: Keys,
     models: dict[Row, Residues],
@@ -172,7 +172,7 @@ def _said(
 
 
 def _derive(
-    transcripts: Transcripts, models: Mapping[Row, Residues], gammas: dict[Row, Residues]
+    transcripts: StoredTranscripts, models: Mapping[Row, Residues], gammas: dict[Row, Residues]
 ) -> None:
     """R_t of honest agents: 2^k (P_(t-1) - P_t) + a_t sum_u (P_(t-1) of u - P_(t-1)) modulo p.
 
@@ -213,7 +213,7 @@ def _sum(p: int, terms: Sequence[Residues]) -> Residues:
 
 
 def _hash_gradients(
-    transcripts: Transcripts, keys: Keys, gammas: dict[Row, Residues], hasher: Hasher | None
+    transcripts: StoredTranscripts, keys: Keys, gammas: dict[Row, Residues], hasher: Hasher | None
 ) -> None:
     """R_t of honest agents from their scaled gradients themselves."""
     parameters = transcripts.program.parameters

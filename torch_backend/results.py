@@ -32,7 +32,7 @@ class ResultsError(BackendError):
 
 
 @attrs.frozen
-class Row:
+class CurveRow:
     """One evaluated round of a job: accuracies of honest agents, their loss and disagreement.
 
     `accuracy` is the mean over honest agents, `averaged` that of the average of their models;
@@ -50,7 +50,7 @@ class Row:
     distance: float
 
 
-COLUMNS = ("job", *(field.name for field in attrs.fields(Row)))
+COLUMNS = ("job", *(field.name for field in attrs.fields(CurveRow)))
 
 
 def replace_file(path: Path, text: str) -> None:
@@ -75,7 +75,7 @@ def _line(values: Iterable[object]) -> str:
 HEADING = _line(COLUMNS)
 
 
-def append_row(path: Path, job: str, row: Row) -> None:
+def append_row(path: Path, job: str, row: CurveRow) -> None:
     """Add a line to a curve; numbers are written so that they are read back exactly."""
     with path.open("a", encoding="utf-8", newline="") as file:
         if file.tell() == 0:
@@ -165,13 +165,13 @@ def read_summary(directory: Path, name: str) -> dict[str, Any] | None:
     return found
 
 
-def read_rows(directory: Path, name: str) -> list[Row]:
+def read_rows(directory: Path, name: str) -> list[CurveRow]:
     """The curve of a job as far as it has come."""
     path = job_directory(directory, name) / CURVE
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    kinds = [field.type for field in attrs.fields(Row)]
+    kinds = [field.type for field in attrs.fields(CurveRow)]
     return [
-        Row(*(kind(value) for kind, value in zip(kinds, record[1:], strict=True) if kind))
+        CurveRow(*(kind(value) for kind, value in zip(kinds, record[1:], strict=True) if kind))
         for record in csv.reader(lines[1:])
     ]
 
@@ -206,7 +206,7 @@ class Results:
 
     header: dict[str, Any]
     summaries: tuple[dict[str, Any], ...]
-    rows: dict[str, tuple[Row, ...]]
+    rows: dict[str, tuple[CurveRow, ...]]
 
     def document(self) -> dict[str, Any]:
         """All of it in a form fit for JSON."""
@@ -216,7 +216,9 @@ class Results:
     @classmethod
     def of(cls, document: dict[str, Any]) -> "Results":
         """The results that a document was made of."""
-        rows = {job: tuple(Row(*row) for row in curve) for job, curve in document["rows"].items()}
+        rows = {
+            job: tuple(CurveRow(*row) for row in curve) for job, curve in document["rows"].items()
+        }
         return cls(document["header"], tuple(document["summaries"]), rows)
 
 

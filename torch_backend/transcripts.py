@@ -28,7 +28,7 @@ from torch_backend.delivery import Pair, Said, find_problems
 from torch_backend.errors import BackendError
 from torch_backend.kernels import compiled_loops, in_threads
 from torch_backend.program import Program
-from torch_backend.rules.gossip import Plain, mix
+from torch_backend.rules.gossip import ValidRule, mix
 from torch_backend.rules.rule import Received
 from valid_ref.alarms import Alarm
 from valid_ref.document import DocumentError, read_json, structure, unstructure
@@ -106,7 +106,7 @@ class TranscriptWriter:
     """
 
     def __init__(self, directory: Path, program: Program) -> None:
-        if not isinstance(program.rule, Plain):
+        if not isinstance(program.rule, ValidRule):
             raise TranscriptError(
                 f"the rule {program.rule.kind} has no linear relation to validate; use valid"
             )
@@ -200,7 +200,7 @@ def resume(directory: Path, program: Program, t: int) -> TranscriptWriter:
 
 
 @attrs.frozen(eq=False)
-class Transcripts:
+class StoredTranscripts:
     """The transcripts of a run, read round by round as they are asked for."""
 
     program: Program
@@ -296,7 +296,9 @@ class Transcripts:
         return attrs.evolve(words, gammas=gammas)
 
 
-def open_transcripts(directory: Path, program: Program, rounds: int | None = None) -> Transcripts:
+def open_transcripts(
+    directory: Path, program: Program, rounds: int | None = None
+) -> StoredTranscripts:
     """The transcripts of so many rounds, by default of all T.
 
     Implements: LM-5.
@@ -305,4 +307,4 @@ def open_transcripts(directory: Path, program: Program, rounds: int | None = Non
     lines = _lines(directory / ROUNDS)
     if [line.t for line in lines[:wanted]] != list(range(1, wanted + 1)):
         raise TranscriptError(f"{directory} does not hold rounds 1 to {wanted}: train on first")
-    return Transcripts(program, tuple(lines[:wanted]), directory)
+    return StoredTranscripts(program, tuple(lines[:wanted]), directory)

@@ -16,12 +16,11 @@ from torch import Tensor
 from torch_backend import lattice
 from torch_backend.delivery import Said
 from torch_backend.engine import State
-from torch_backend.errors import AttackError, ConfigError
+from torch_backend.errors import BackendAttackError, ConfigError
 from torch_backend.estimates import Row
 from torch_backend.program import Program
-from torch_backend.randomness import Stream, generator
 from torch_backend.reports import Keys, Reports, reports, rows_of
-from torch_backend.transcripts import Transcripts
+from torch_backend.transcripts import StoredTranscripts
 from torch_backend.weighted_sums import squared_norms
 from valid_ref.adversary.attack import Attack, Setting, quiet, together
 from valid_ref.adversary.broadcasts import (
@@ -35,8 +34,7 @@ from valid_ref.alarms import Alarm, Alarms, Raised
 from valid_ref.execution import Execution
 from valid_ref.machine import Adversary, honest, run_machine
 from valid_ref.protocols.global_validate import Estimate
-from valid_ref.protocols.learn import LearningMessage
-from valid_ref.protocols.learn import Transcripts as AgentTranscripts
+from valid_ref.protocols.learn import LearningMessage, Transcripts
 from valid_ref.protocols.local_validate import PHASE, Transcript
 from valid_ref.protocols.measures import Numbers
 from valid_ref.protocols.remembered import Remembered
@@ -110,19 +108,18 @@ class Validated:
 
 
 def fresh_keys(program: Program) -> Keys:
-    """Keys from the seed of the run, one for each agent, uniform on the field.
+    """Keys from the coins of the run, one for each agent, uniform on the field.
 
     Implements: LV-3.
     """
-    drawn = [generator(program.seed, Stream.KEYS, v) for v in range(program.graph.agents)]
-    prime = program.parameters.field.prime
-    return tuple(int(stream.integers(0, prime, dtype=np.uint64)) for stream in drawn)
+    prime, agents = program.parameters.field.prime, range(program.graph.agents)
+    return tuple(program.coins.integer_below(prime, "key", v) for v in agents)
 
 
 def validate(
     program: Program,
     state: State,
-    transcripts: Transcripts,
+    transcripts: StoredTranscripts,
     keys: Keys,
     *,
     adversary: Adversary = honest,
@@ -172,7 +169,7 @@ def validate(
     return Validated(Execution(program.parameters, byzantine, result.rounds, result.states))
 
 
-def _check(program: Program, state: State, transcripts: Transcripts, keys: Keys) -> None:
+def _check(program: Program, state: State, transcripts: StoredTranscripts, keys: Keys) -> None:
     if state.t != program.rounds or transcripts.rounds != program.rounds:
         raise ConfigError(
             f"the state is of round {state.t} and there are transcripts of {transcripts.rounds} "
@@ -214,17 +211,15 @@ def _messages(said: Said, rows: Sequence[Row]) -> dict[Row, LearningMessage]:
     return {row: message(row) for row in rows}
 
 
-def _transcripts(
-    program: Program, agent: int, last: Mapping[Row, LearningMessage]
-) -> AgentTranscripts:
+def _transcripts(program: Program, agent: int, last: Mapping[Row, LearningMessage]) -> Transcripts:
     received = {
         sender: (last.get((sender, agent), last[sender]),)
         for sender in program.graph.neighbours(agent)
     }
-    return AgentTranscripts((last[agent],), received)
+    return Transcripts((last[agent],), received)
 
 
-def _excesses(program: Program, transcripts: Transcripts) -> Mapping[Row, tuple[Excess, ...]]:
+def _excesses(program: Program, transcripts: StoredTranscripts) -> Mapping[Row, tuple[Excess, ...]]:
     """Where models exceed B_t or gradients C_t; a pass over the files if there are bounds.
 
     Implements: LV-2.
@@ -273,9 +268,13 @@ def liar(program: Program, attack: Liar) -> Adversary:
     Implements: AD-9.
     """
     if not program.byzantine:
-        raise AttackError(f"{attack.kind}: nobody in this run is Byzantine")
+        raise BackendAttackError(f"{attack.kind}: nobody in this run is Byzantine")
     no_problem = cast("Any", None)  # losses with known constants, which a network does not have
     setting = Setting(
-        program.parameters, no_problem, frozenset(program.byzantine), 0.0, program.seed
+        parameters=program.parameters,
+        problem=no_problem,
+        byzantine=frozenset(program.byzantine),
+        delta=0.0,
+        coins=program.coins.child("attack"),
     )
     return cast("Attack", attack).build(setting).adversary

@@ -131,10 +131,10 @@ def _structure_scalar(kind: Any, value: Json, path: str) -> Any:
 def _structure_union(kinds: tuple[Any, ...], value: Json, path: str) -> Any:
     if value is None and type(None) in kinds:
         return None
-    classes = {str(_kind(k)): k for k in kinds if attrs.has(k)}
+    others = [k for k in kinds if k is not type(None)]
+    classes = {kind: k for k in others if (kind := _kind(k)) is not None}
     if not classes:
-        [plain] = [k for k in kinds if k is not type(None)]
-        return structure(plain, value, path)
+        return structure(next((k for k in others if k is type(value)), others[0]), value, path)
     if not isinstance(value, Mapping):
         raise _wrong(path, "an object", value)
     name = value.get("kind")
@@ -163,14 +163,22 @@ def _structure_tuple(kinds: tuple[Any, ...], value: Json, path: str) -> tuple[An
     )
 
 
+NAME = "name in documents"
+"""Key of the metadata of a field whose name in documents is another, as `from` must be."""
+
+
 @functools.cache
 def _fields(kind: type) -> dict[str, Any]:
-    return {field.name: field for field in attrs.fields(kind)}
+    """The fields that a document has, by their names there; not those that are computed."""
+    return {
+        field.metadata.get(NAME, field.name): field for field in attrs.fields(kind) if field.init
+    }
 
 
 @functools.cache
 def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind)
+    hints = get_type_hints(kind)
+    return {name: hints[field.name] for name, field in _fields(kind).items()}
 
 
 def _structure_class(kind: type, value: Json, path: str) -> Any:
@@ -185,7 +193,9 @@ def _structure_class(kind: type, value: Json, path: str) -> Any:
     for name, field in fields.items():
         if name not in value and field.default is attrs.NOTHING:
             raise DocumentError(f"{path}.{name}: missing", clause="VA-6")
-    arguments = {name: structure(hints[name], value[name], f"{path}.{name}") for name in value}
+    arguments = {
+        fields[name].name: structure(hints[name], value[name], f"{path}.{name}") for name in value
+    }
     try:
         return kind(**arguments)
     except ValidRefError as error:
@@ -204,10 +214,11 @@ def unstructure(value: Any) -> Json:
         if rows and not set(map(type, itertools.chain.from_iterable(rows))) - {int}:
             return [*map(list, rows)]  # rows of integers, all at once
         return [unstructure(item) for item in value]
-    if attrs.has(type(value)):
+    kind: type = type(value)
+    if attrs.has(kind):
         named = {"kind": value.kind} if hasattr(value, "kind") else {}
-        fields = attrs.fields(type(value))
-        return named | {field.name: unstructure(getattr(value, field.name)) for field in fields}
+        fields = _fields(kind).items()
+        return named | {name: unstructure(getattr(value, field.name)) for name, field in fields}
     return value
 
 
@@ -234,9 +245,9 @@ def schema(kind: Any) -> dict[str, Json]:
 
 
 def _class_schema(kind: type) -> dict[str, Json]:
-    hints, fields = get_type_hints(kind), attrs.fields(kind)
-    properties = {field.name: schema(hints[field.name]) for field in fields}
-    required = [field.name for field in fields if field.default is attrs.NOTHING]
+    hints, fields = _hints(kind), _fields(kind)
+    properties = {name: schema(hints[name]) for name in fields}
+    required = [name for name, field in fields.items() if field.default is attrs.NOTHING]
     if (name := _kind(kind)) is not None:
         properties = {"kind": {"const": name}} | properties
         required = ["kind", *required]
@@ -250,7 +261,7 @@ def _class_schema(kind: type) -> dict[str, Json]:
     }
 
 
-def _kind(cls: type) -> str | None:
+def _kind(cls: Any) -> str | None:
     """The value of "kind" that tells a class of a union from the others."""
     return getattr(cls, "kind", None)
 

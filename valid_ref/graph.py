@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Container, Iterable, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,6 +12,8 @@ import numpy as np
 from valid_ref.errors import ValidRefError
 
 if TYPE_CHECKING:
+    from collections.abc import Container, Iterable
+
     import networkx
     from numpy.typing import NDArray
 
@@ -134,19 +135,6 @@ class AgentGraph:
                 remedy = "use networkx.convert_node_labels_to_integers(graph)"
                 raise GraphError(f"node {node!r} is not one of 0..{len(graph) - 1}: {remedy}")
         return cls(len(graph), graph.edges())
-
-    @classmethod
-    def from_json(cls, value: object) -> AgentGraph:
-        """The graph that `as_json` wrote; unknown and missing fields are refused."""
-        if not isinstance(value, Mapping) or set(value) != {"agents", "edges"}:
-            raise GraphError(f"a graph has the fields agents and edges and no other, not {value!r}")
-        if not isinstance(value["edges"], list | tuple):
-            raise GraphError(f"edges must be a list of pairs, not {value['edges']!r}")
-        return cls(value["agents"], value["edges"])
-
-    def as_json(self) -> dict[str, int | list[list[int]]]:
-        """The graph as plain JSON data: the number of agents and the sorted edges."""
-        return {"agents": self.agents, "edges": [[u, v] for u, v in self.edges]}
 
     def to_networkx(self) -> networkx.Graph:
         """The same graph for networkx, nodes and edges in sorted order."""

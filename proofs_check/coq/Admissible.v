@@ -125,53 +125,183 @@ Qed.
 
 (** * What the global checks imply *)
 
-(** The checks passed on the estimates ghat and lhat; honest estimates are within nu of the true
-    gradients G at the model. Then the model lies in the relaxed set of the honest agents. *)
-(* Proves: AN-9, A14, A17 *)
-Theorem global_checks_imply_relaxed (R : rcfType) (V : lmodType R) (dot : V -> V -> R)
-    (I : inner dot) (J : finType) (H : pred J) (G ghat : J -> V) (lhat : J -> R)
-    (eps_opt level nu : R) (n := #|J|%:R : R) :
-  0 <= nu -> 0 <= level ->
-  (forall h, H h -> nrm dot (ghat h - G h) <= nu) ->
-  (forall v, nrm dot (ghat v) <= lhat v) ->
-  nrm dot (\sum_v ghat v) <= n * eps_opt ->
-  \sum_v lhat v ^+ 2 <= n * level ->
-  relaxed dot H G (n * eps_opt + #|H|%:R * nu) (n * (Num.sqrt level + nu) ^+ 2).
+Section GlobalChecks.
+
+Variables (R : rcfType) (V : lmodType R) (dot : V -> V -> R).
+Hypothesis I : inner dot.
+Notation nrm := (nrm dot).
+Notation sq := (sq dot).
+
+(* J: the agents, with their estimates ghat; H: the honest ones, with their true gradients G at the
+   model in question. *)
+Variables (J : finType) (H : pred J) (G ghat : J -> V).
+Notation n := (#|J|%:R : R).
+Notation apart := (Num.sqrt (\sum_(h | H h) nrm (ghat h - G h) ^+ 2)).
+
+Lemma relaxed_wider e1 e1' level level' : e1 <= e1' -> level <= level' ->
+  relaxed dot H G e1 level -> relaxed dot H G e1' level'.
 Proof.
-move=> nu0 lev0 near long opt het; have n0 : 0 <= n by rewrite ler0n.
+by move=> le le' [g [bal small]]; exists g; split; [apply: le_trans le|apply: le_trans le'].
+Qed.
+
+(** The checks passed on the estimates, and the honest estimates are altogether within nu of the
+    true gradients at the model. Then the model lies in the relaxed set of the honest agents. *)
+(* Proves: AN-9, A14, A17 *)
+Theorem global_checks_imply_relaxed eps_opt level nu : apart <= nu ->
+  nrm (\sum_v ghat v) <= n * eps_opt ->
+  \sum_v sq (ghat v) <= n * level ->
+  relaxed dot H G (n * eps_opt + Num.sqrt #|H|%:R * nu) ((Num.sqrt (n * level) + nu) ^+ 2).
+Proof.
+move=> near opt het; have nu0 : 0 <= nu by apply: le_trans near; rewrite sqrtr_ge0.
 exists ghat; split.
   have -> : \sum_(u | H u) G u + \sum_(v | ~~ H v) ghat v =
       \sum_v ghat v - \sum_(h | H h) (ghat h - G h).
     by rewrite [X in _ = X - _](bigID H) /= sumrB opprB [RHS]addrC addrA subrK.
   apply: le_trans (triangleB I _ _) _; apply: ler_add => //.
-  apply: le_trans (triangle_sum I _ _ _) _.
-  apply: le_trans (ler_sum _ (fun h Hh => near h Hh)) _.
-  by rewrite sumr_const mulr_natl.
-pose k v : R := if H v then nu else 0.
-have each v : nrm dot (if H v then G v else ghat v) <= lhat v + k v.
-  rewrite /k; case: ifP => Hv; last by rewrite addr0.
+  apply: (@le_trans _ _ (Num.sqrt #|H|%:R * apart)); last by rewrite ler_wpmul2l ?sqrtr_ge0.
+  rewrite -sqrtrM ?ler0n //; apply: ler_wsqrtr; apply: le_trans (sq_sum_le I _ _) _.
+  by rewrite ler_wpmul2l ?ler0n //; apply: ler_sum => h _; rewrite nrm_sq // lexx.
+pose off v := if H v then nrm (ghat v - G v) else 0.
+pose final v := if H v then G v else ghat v.
+have each v : 0 <= nrm (final v) <= nrm (ghat v) + off v.
+  rewrite nrm_ge0 /final /off; case: ifP => Hv; last by rewrite addr0 lexx.
   have e : ghat v - (ghat v - G v) = G v by rewrite opprB addrCA subrr addr0.
-  rewrite -[X in nrm dot X <= _]e; apply: le_trans (triangleB I _ _) _.
-  by apply: ler_add; [apply: long|apply: near].
-have l0 v : 0 <= lhat v := le_trans (nrm_ge0 dot _) (long v).
-have k0 v : 0 <= k v by rewrite /k; case: ifP.
-have -> : \sum_(u | H u) sq dot (G u) + \sum_(v | ~~ H v) sq dot (ghat v) =
-    \sum_v nrm dot (if H v then G v else ghat v) ^+ 2.
-  rewrite [RHS](bigID H) /=; congr (_ + _); apply: eq_bigr => v Hv; rewrite nrm_sq // ?Hv //.
+  by rewrite -[X in nrm X <= _]e triangleB.
+have -> : \sum_(u | H u) sq (G u) + \sum_(v | ~~ H v) sq (ghat v) = \sum_v nrm (final v) ^+ 2.
+  rewrite [RHS](bigID H) /=; congr (_ + _); apply: eq_bigr => v Hv; rewrite nrm_sq // /final ?Hv //.
   by rewrite (negbTE Hv).
-apply: (@le_trans _ _ (\sum_v (lhat v + k v) ^+ 2)).
-  by apply: ler_sum => v _; rewrite ler_pexpn2r ?nnegrE ?nrm_ge0 ?addr_ge0.
-have mink := minkowski lhat k.
-have s1 : Num.sqrt (\sum_v lhat v ^+ 2) <= Num.sqrt n * Num.sqrt level.
-  by rewrite -sqrtrM // ler_wsqrtr.
-have s2 : Num.sqrt (\sum_v k v ^+ 2) <= Num.sqrt n * nu.
-  rewrite -[nu]ger0_norm // -sqrtr_sqr -sqrtrM // ler_wsqrtr //.
-  have -> : n * nu ^+ 2 = \sum_(v : J) nu ^+ 2 by rewrite sumr_const mulr_natl.
-  apply: ler_sum => v _.
-  by rewrite /k; case: ifP => // _; rewrite expr0n sqr_ge0.
-have all_ : Num.sqrt (\sum_v (lhat v + k v) ^+ 2) <= Num.sqrt n * (Num.sqrt level + nu).
-  by apply: le_trans mink _; rewrite mulrDr ler_add.
-have S0 : 0 <= \sum_v (lhat v + k v) ^+ 2 by apply: sumr_ge0 => v _; rewrite sqr_ge0.
-rewrite -[X in X <= _]sqr_sqrtr // -[n]sqr_sqrtr // -exprMn.
-by rewrite ler_pexpn2r ?nnegrE ?sqrtr_ge0 // mulr_ge0 ?addr_ge0 ?sqrtr_ge0.
+have S0 : 0 <= \sum_v nrm (final v) ^+ 2 by apply: sumr_ge0 => v _; rewrite sqr_ge0.
+rewrite -[X in X <= _]sqr_sqrtr // ler_pexpn2r ?nnegrE ?sqrtr_ge0 ?addr_ge0 ?sqrtr_ge0 //.
+apply: le_trans (@root_sum_le _ _ predT _ _ (fun v _ => each v)) _.
+apply: le_trans (minkowski _ _) _; apply: ler_add.
+  by apply: ler_wsqrtr; apply: le_trans het; apply: ler_sum => v _; rewrite nrm_sq // lexx.
+apply: le_trans near; apply: ler_wsqrtr; rewrite [X in _ <= X]big_mkcond; apply: ler_sum => v _.
+by rewrite /off; case: ifP; rewrite ?expr0n.
 Qed.
+
+(** With one bound nu for each honest agent. *)
+(* Proves: AN-9 *)
+Theorem near_each_imply_relaxed eps_opt level nu : 0 <= nu ->
+  (forall h, H h -> nrm (ghat h - G h) <= nu) ->
+  nrm (\sum_v ghat v) <= n * eps_opt ->
+  \sum_v sq (ghat v) <= n * level ->
+  relaxed dot H G (n * eps_opt + #|H|%:R * nu) (n * (Num.sqrt level + nu) ^+ 2).
+Proof.
+move=> nu0 near opt het; have n0 : 0 <= n by rewrite ler0n.
+have all_ : apart <= Num.sqrt #|H|%:R * nu.
+  by rewrite -root_sum_const //; apply: root_sum_le => h Hh; rewrite nrm_ge0 near.
+apply: relaxed_wider (global_checks_imply_relaxed all_ opt het).
+  by rewrite mulrA -expr2 sqr_sqrtr ?ler0n.
+rewrite -[X in _ <= X * _]sqr_sqrtr // -exprMn.
+rewrite ler_pexpn2r ?nnegrE ?addr_ge0 ?mulr_ge0 ?addr_ge0 ?sqrtr_ge0 //.
+rewrite mulrDr sqrtrM // ler_add2l ler_wpmul2r //; apply: ler_wsqrtr.
+by rewrite ler_nat max_card.
+Qed.
+
+(** Who passes the printed test, which adds the squares of averages of lengths, passes the one that
+    adds the squared lengths of averages. *)
+(* Proves: P27 *)
+Theorem printed_test_asks_more (lhat : J -> R) level :
+  (forall v, nrm (ghat v) <= lhat v) ->
+  \sum_v lhat v ^+ 2 <= level -> \sum_v sq (ghat v) <= level.
+Proof. by move=> long; apply: le_trans; apply: ler_sum => v _; apply: sq_le. Qed.
+
+End GlobalChecks.
+
+(** * How near the estimates are *)
+
+Section Near.
+
+Variables (R : rcfType) (V : lmodType R) (dot : V -> V -> R).
+Hypothesis I : inner dot.
+Notation nrm := (nrm dot).
+Variables (J : finType) (H : pred J) (rounds : finType).
+
+(* Weights of rounds, points at which gradients were taken, last models, noise and read-off. *)
+Variables (omega : rounds -> R) (y : J -> rounds -> V) (x : J -> V).
+Variables (noise slack : J -> rounds -> V) (grad : J -> V -> V) (beta : R) (h : rounds -> R).
+Hypothesis omega0 : forall i, 0 <= omega i.
+Hypothesis omega1 : \sum_i omega i = 1.
+Hypothesis beta0 : 0 <= beta.
+Hypothesis smooth : forall u a b, H u -> nrm (grad u a - grad u b) <= beta * nrm (a - b).
+Hypothesis small : forall u i, H u -> nrm (slack u i) <= h i.
+
+Definition estimate u : V := \sum_i omega i *: (grad u (y u i) + noise u i + slack u i).
+
+(* What an honest agent knows of its own path. *)
+Definition drift u : R := \sum_i omega i * nrm (y u i - x u).
+
+Notation root f := (Num.sqrt (\sum_(u | H u) f u ^+ 2)).
+
+Lemma one_estimate z u : H u ->
+  nrm (estimate u - grad u z) <=
+  beta * (drift u + nrm (x u - z)) + nrm (\sum_i omega i *: noise u i) + \sum_i omega i * h i.
+Proof.
+move=> Hu.
+have -> : estimate u - grad u z = \sum_i omega i *: (grad u (y u i) - grad u z) +
+    \sum_i omega i *: noise u i + \sum_i omega i *: slack u i.
+  rewrite -[X in _ - X]scale1r -omega1 scaler_suml -sumrB -!big_split /=; apply: eq_bigr => i _.
+  rewrite -scalerBr -!scalerDr; congr (_ *: _); rewrite [LHS]addrAC; congr (_ + _).
+  by rewrite [LHS]addrAC.
+apply: le_trans (triangle I _ _) _; apply: ler_add; last first.
+  apply: le_trans (triangle_sum I _ _ _) _; apply: ler_sum => i _.
+  by rewrite nrmZ // ger0_norm // ler_wpmul2l // small.
+apply: le_trans (triangle I _ _) _; rewrite ler_add2r.
+apply: le_trans (triangle_sum I _ _ _) _.
+apply: (@le_trans _ _ (\sum_i omega i * (beta * (nrm (y u i - x u) + nrm (x u - z))))).
+  apply: ler_sum => i _; rewrite nrmZ // ger0_norm // ler_wpmul2l //.
+  apply: le_trans (smooth _ _ Hu) _; rewrite ler_wpmul2l //.
+  have -> : y u i - z = (y u i - x u) + (x u - z) by rewrite addrA subrK.
+  exact: triangle.
+rewrite /drift mulrDr -[X in _ <= _ + beta * X]mul1r -omega1 mulr_suml !mulr_sumr -big_split /=.
+by apply: ler_sum => i _; apply: (le_by (lexx 0)); ring.
+Qed.
+
+(** The honest estimates are altogether as near to the gradients at z as the paths, the distances of
+    the last models from z, the noise and the rounding say. *)
+(* Proves: AN-9 *)
+Theorem estimates_are_near z :
+  root (fun u => nrm (estimate u - grad u z)) <=
+  beta * (root drift + root (fun u => nrm (x u - z))) +
+  root (fun u => nrm (\sum_i omega i *: noise u i)) + Num.sqrt #|H|%:R * \sum_i omega i * h i.
+Proof.
+have [u0 Hu0|none] := pickP H; last first.
+  have H0 : #|H| = 0%N by apply: eq_card0 => u; apply: none.
+  have none_ (f : J -> R) : \sum_(u | H u) f u = 0 by rewrite big_pred0.
+  by rewrite H0 !none_ !sqrtr0 mul0r !(addr0, mulr0).
+have h0 : 0 <= \sum_i omega i * h i.
+  by apply: sumr_ge0 => i _; rewrite mulr_ge0 // (le_trans (nrm_ge0 dot _) (small i Hu0)).
+pose total u := beta * (drift u + nrm (x u - z)) + nrm (\sum_i omega i *: noise u i) +
+  \sum_i omega i * h i.
+apply: (@le_trans _ _ (root total)).
+  by apply: root_sum_le => u Hu; rewrite nrm_ge0 one_estimate.
+apply: le_trans (minkowski_on _ _ _) _; rewrite root_sum_const // ler_add2r.
+apply: le_trans (minkowski_on _ _ _) _; rewrite root_sum_scaled // ler_add2r.
+by rewrite ler_wpmul2l // minkowski_on.
+Qed.
+
+(** The two together: nu is made of paths, of the disagreement of the last models (l2 times their
+    squared distances from z is at most what edges show), of noise and of rounding. The estimates of
+    Byzantine agents are whatever they said. *)
+(* Proves: AN-9 *)
+Theorem measured_nu_implies_relaxed (z : V) (ghat : J -> V) (eps_opt level l2 edges chance : R)
+    (n := #|J|%:R : R)
+    (nu := beta * (root drift + Num.sqrt (edges / l2)) + chance +
+           Num.sqrt #|H|%:R * \sum_i omega i * h i) :
+  (forall u, H u -> ghat u = estimate u) ->
+  0 < l2 -> l2 * (\sum_(u | H u) nrm (x u - z) ^+ 2) <= edges ->
+  root (fun u => nrm (\sum_i omega i *: noise u i)) <= chance ->
+  nrm (\sum_v ghat v) <= n * eps_opt ->
+  \sum_v sq dot (ghat v) <= n * level ->
+  relaxed dot H (fun u => grad u z) (n * eps_opt + Num.sqrt #|H|%:R * nu)
+    ((Num.sqrt (n * level) + nu) ^+ 2).
+Proof.
+move=> honest l0 agree rare opt het.
+have near : root (fun u => nrm (ghat u - grad u z)) <= nu.
+  rewrite (eq_bigr (fun u => nrm (estimate u - grad u z) ^+ 2)); last by move=> u /honest ->.
+  apply: le_trans (estimates_are_near z) _; rewrite ler_add2r; apply: ler_add => //.
+  by rewrite ler_wpmul2l // ler_add2l; apply: ler_wsqrtr; rewrite ler_pdivl_mulr // mulrC.
+exact: (global_checks_imply_relaxed I near opt het).
+Qed.
+
+End Near.

@@ -1,6 +1,6 @@
 (** Prints the assumptions of every headline theorem; written by gate.py, compared with
     gate.expected by `make check`. *)
-From ValidRef Require Import Network BroadcastProof AgreementProof HashProof LatticeProof Witness LocalProof EndToEnd Hidden Sanity Contraction Perturbation Bounded Consensus Admissible.
+From ValidRef Require Import Network BroadcastProof AgreementProof HashProof LatticeProof Witness LocalProof EndToEnd Hidden Sanity Contraction Perturbation Bounded Consensus Admissible Calibration.
 
 (* Network.v *)
 Goal True. idtac "rushing_reduces". exact I. Qed.
@@ -173,3 +173,45 @@ Goal True. idtac "admissible_antitone". exact I. Qed.
 Print Assumptions Admissible.admissible_antitone.
 Goal True. idtac "global_checks_imply_relaxed". exact I. Qed.
 Print Assumptions Admissible.global_checks_imply_relaxed.
+Goal True. idtac "near_each_imply_relaxed". exact I. Qed.
+Print Assumptions Admissible.near_each_imply_relaxed.
+Goal True. idtac "printed_test_asks_more". exact I. Qed.
+Print Assumptions Admissible.printed_test_asks_more.
+Goal True. idtac "estimates_are_near". exact I. Qed.
+Print Assumptions Admissible.estimates_are_near.
+Goal True. idtac "measured_nu_implies_relaxed". exact I. Qed.
+Print Assumptions Admissible.measured_nu_implies_relaxed.
+
+(* Calibration.v *)
+Goal True. idtac "few_exceed". exact I. Qed.
+Print Assumptions Calibration.few_exceed.
+Goal True. idtac "distinct_exceed". exact I. Qed.
+Print Assumptions Calibration.distinct_exceed.
+Goal True. idtac "few_permutations". exact I. Qed.
+Print Assumptions Calibration.few_permutations.
+Goal True. idtac "distinct_permutations". exact I. Qed.
+Print Assumptions Calibration.distinct_permutations.
+Goal True. idtac "exceeds_rarely". exact I. Qed.
+Print Assumptions Calibration.exceeds_rarely.
+Goal True. idtac "exceeds_exactly". exact I. Qed.
+Print Assumptions Calibration.exceeds_exactly.
+Goal True. idtac "rank_is_least". exact I. Qed.
+Print Assumptions Calibration.rank_is_least.
+Goal True. idtac "enough_runs". exact I. Qed.
+Print Assumptions Calibration.enough_runs.
+Goal True. idtac "rank_keeps_level". exact I. Qed.
+Print Assumptions Calibration.rank_keeps_level.
+Goal True. idtac "rank_for_keeps_level". exact I. Qed.
+Print Assumptions Calibration.rank_for_keeps_level.
+Goal True. idtac "nineteen_runs". exact I. Qed.
+Print Assumptions Calibration.nineteen_runs.
+Goal True. idtac "score_is_thresholds". exact I. Qed.
+Print Assumptions Calibration.score_is_thresholds.
+Goal True. idtac "rounding_is_lax". exact I. Qed.
+Print Assumptions Calibration.rounding_is_lax.
+Goal True. idtac "false_alarms_given_pilots". exact I. Qed.
+Print Assumptions Calibration.false_alarms_given_pilots.
+Goal True. idtac "false_alarms_have_level". exact I. Qed.
+Print Assumptions Calibration.false_alarms_have_level.
+Goal True. idtac "drawn_alike_exchangeable". exact I. Qed.
+Print Assumptions Calibration.drawn_alike_exchangeable.

@@ -189,4 +189,35 @@ rewrite !e; have := triangle pairing_inner [ffun j => a j : R^o] [ffun j => b j 
 by rewrite /nrm; congr (Num.sqrt (sq _ _) <= _); apply/ffunP => j; rewrite !ffunE.
 Qed.
 
+(** The same over some of them, and vector by vector. *)
+Lemma minkowski_on (H : pred J) (a b : J -> R) :
+  Num.sqrt (\sum_(j | H j) (a j + b j) ^+ 2) <=
+  Num.sqrt (\sum_(j | H j) a j ^+ 2) + Num.sqrt (\sum_(j | H j) b j ^+ 2).
+Proof.
+have e (c : J -> R) : \sum_(j | H j) c j ^+ 2 = \sum_j (if H j then c j else 0) ^+ 2.
+  by rewrite big_mkcond; apply: eq_bigr => j _; case: ifP; rewrite ?expr0n.
+rewrite !e; apply: le_trans (minkowski _ _); apply: ler_wsqrtr; apply: ler_sum => j _.
+by case: ifP; rewrite ?addr0.
+Qed.
+
+Lemma root_sum_le (H : pred J) (a b : J -> R) : (forall j, H j -> 0 <= a j <= b j) ->
+  Num.sqrt (\sum_(j | H j) a j ^+ 2) <= Num.sqrt (\sum_(j | H j) b j ^+ 2).
+Proof.
+move=> le; apply: ler_wsqrtr; apply: ler_sum => j /le /andP[a0 ab].
+by rewrite ler_pexpn2r ?nnegrE // (le_trans a0 ab).
+Qed.
+
+Lemma root_sum_scaled (H : pred J) (c : R) (a : J -> R) : 0 <= c ->
+  Num.sqrt (\sum_(j | H j) (c * a j) ^+ 2) = c * Num.sqrt (\sum_(j | H j) a j ^+ 2).
+Proof.
+move=> c0; under eq_bigr do rewrite exprMn.
+by rewrite -mulr_sumr sqrtrM ?sqr_ge0 // sqrtr_sqr ger0_norm.
+Qed.
+
+Lemma root_sum_const (H : pred J) (c : R) : 0 <= c ->
+  Num.sqrt (\sum_(j | H j) c ^+ 2) = Num.sqrt #|H|%:R * c.
+Proof.
+by move=> c0; rewrite sumr_const -mulr_natl sqrtrM ?ler0n // sqrtr_sqr ger0_norm.
+Qed.
+
 End Minkowski.

@@ -96,6 +96,11 @@ def test_calibration() -> None:
     check(fast("calibration"))
 
 
+@pytest.mark.checks("GU-12", "AN-17")
+def test_level() -> None:
+    check(fast("level"))
+
+
 @pytest.mark.checks("AN-11", "VA-3", "VA-4", "VB-10")
 def test_cost() -> None:
     check(fast("cost"))

@@ -19,7 +19,7 @@ def a_program(name: str, estimate: str) -> Program:
     options = {"options": Mlp((6,)), "chunk": 2, "estimate": estimate, "rounds": 3}
     if name == "none":
         return runs.program(parse_family("cycle:5"), **options)
-    attack = runs.Scripted(getattr(runs, name))
+    attack = runs.AttackByFunction(getattr(runs, name))
     return runs.program(parse_family("complete:5"), attack=attack, byzantine=(3,), **options)
 
 

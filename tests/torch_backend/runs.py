@@ -9,14 +9,15 @@ import torch
 from torch import Tensor
 
 from torch_backend import engine
-from torch_backend.attacks.attack import Attack, Deviation, View
+from torch_backend.attacks.attack import LearningAttack, LearningDeviation, LearningView
 from torch_backend.data.batches import device_data
 from torch_backend.data.dataset import Dataset
 from torch_backend.data.partition import Iid
 from torch_backend.engine import Program, Said, State
 from torch_backend.models.mlp import Softmax
 from torch_backend.models.model import ModelOptions
-from torch_backend.rules.gossip import Plain
+from torch_backend.rules.gossip import ValidRule
+from valid_ref.adversary.scripted import Scripted
 from valid_ref.execution import Execution, execute
 from valid_ref.graph import AgentGraph
 from valid_ref.hashing import PrimeField
@@ -70,7 +71,7 @@ def program(
     *,
     rounds: int = 4,
     options: ModelOptions | None = None,
-    attack: Attack | None = None,
+    attack: LearningAttack | None = None,
     byzantine: tuple[int, ...] = (),
     limit: float = 1e6,
     bounds: Bounds | None = None,
@@ -100,7 +101,7 @@ def program(
         data=there,
         split=split,
         batch=8,
-        rule=others.pop("rule", Plain()),
+        rule=others.pop("rule", ValidRule()),
         attack=attack,
         byzantine=byzantine,
         **others,
@@ -139,16 +140,18 @@ def reference(program: Program, said: list[Said], liar: Adversary = lambda _view
 
         return gradient
 
-    def adversary(view: CausalView) -> Mapping[Edge, Message]:
-        edges = [(b, u) for b in program.byzantine for u in program.graph.neighbours(b)]
-        if view.phase == AGREEMENT:
-            return dict.fromkeys(edges, False)
-        if view.phase == LEARNING:
-            return {edge: on_edge(said[view.round - 1], *edge) for edge in edges}
-        return {}
+    script = Scripted(
+        {
+            (LEARNING, t, b, u): on_edge(spoken, b, u)
+            for t, spoken in enumerate(said, start=1)
+            for b in program.byzantine
+            for u in program.graph.neighbours(b)
+        },
+        otherwise={AGREEMENT: False},
+    )
 
     def everything(view: CausalView) -> Mapping[Edge, Message]:
-        return {**adversary(view), **(liar(view) if view.phase != LEARNING else {})}
+        return {**script(view), **(liar(view) if view.phase != LEARNING else {})}
 
     keys = keys_of(program)
     private = {agent: Private(source(agent), keys[agent]) for agent in range(program.graph.agents)}
@@ -167,56 +170,60 @@ def on_edge(said: Said, sender: int, receiver: int) -> LearningMessage | None:
 
 
 @attrs.frozen
-class Scripted:
-    """An attack for tests: any function of the view."""
+class AttackByFunction:
+    """An attack for tests: any function of the view of the backend."""
 
     kind: ClassVar[str] = "scripted"
-    script: Callable[[View], Deviation]
+    script: Callable[[LearningView], LearningDeviation]
 
     def check(self, graph: AgentGraph, byzantine: tuple[int, ...]) -> None:
         """Anything goes."""
 
-    def deviate(self, view: View) -> Deviation:
+    def deviate(self, view: LearningView) -> LearningDeviation:
         return self.script(view)
 
     def labels(self, labels: Tensor, classes: int) -> Tensor:
         return classes - 1 - labels
 
 
-def quiet(view: View) -> Deviation:
+def quiet(view: LearningView) -> LearningDeviation:
     """Honest words after training on false labels."""
-    return Deviation()
+    return LearningDeviation()
 
 
-def noisy(view: View) -> Deviation:
+def noisy(view: LearningView) -> LearningDeviation:
     """The true gradient with a false model, to all."""
-    return Deviation({b: (view.models[b] + 1000 * view.t, view.gammas[b]) for b in view.byzantine})
+    return LearningDeviation(
+        {b: (view.models[b] + 1000 * view.t, view.gammas[b]) for b in view.byzantine}
+    )
 
 
-def consistent(view: View) -> Deviation:
+def consistent(view: LearningView) -> LearningDeviation:
     """A false model that is kept, with the scaled gradient that fits it; only in even rounds."""
     if view.t % 2:
-        return Deviation()
+        return LearningDeviation()
     bits = view.parameters.precision.step_bits
     false = {b: view.models[b] + 12345 for b in view.byzantine}
     pairs = {b: (model, view.mixed[b] - (model << bits)) for b, model in false.items()}
-    return Deviation(pairs, keeps=false)
+    return LearningDeviation(pairs, keeps=false)
 
 
-def per_edge(view: View) -> Deviation:
+def per_edge(view: LearningView) -> LearningDeviation:
     """Something else to every neighbour from round 2 on."""
     pairs = {
         (b, u): (view.models[b] + u * view.t, view.gammas[b] - u)
         for b in view.byzantine
         for u in view.graph.neighbours(b)
     }
-    return Deviation(edges=pairs if view.t > 1 else {})
+    return LearningDeviation(edges=pairs if view.t > 1 else {})
 
 
-def rude(view: View) -> Deviation:
+def rude(view: LearningView) -> LearningDeviation:
     """Silence on one edge, words out of range on another and, in round 3, to all."""
     b = view.byzantine[0]
     first, second, *_ = view.graph.neighbours(b)
     beyond = torch.full_like(view.models[b], view.parameters.model_limit)
     said = {b: (view.models[b], beyond << 22)} if view.t == 3 else {}
-    return Deviation(said, {(b, second): (beyond, view.gammas[b])}, silent=frozenset({(b, first)}))
+    return LearningDeviation(
+        said, {(b, second): (beyond, view.gammas[b])}, silent=frozenset({(b, first)})
+    )

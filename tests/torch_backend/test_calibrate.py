@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torch_backend.calibrate import Setting, Statistic, alarms, calibrated, detection
+from torch_backend.calibrate import Statistic, StatisticsSetting, alarms, calibrated, detection
 from torch_backend.errors import ConfigError
 from valid_ref.graph_families import path
 from valid_ref.hashing import PrimeField
@@ -16,7 +16,7 @@ from valid_ref.protocols.global_validate import estimate_alarms
 from valid_ref.protocols.parameters import ValidParameters, exponential_weights
 from valid_ref.schedule import constant, make_schedule
 
-SETTING = Setting(rounds=4, agents=3, fraction_bits=28, bits=30, factor=1.1)
+SETTING = StatisticsSetting(rounds=4, agents=3, fraction_bits=28, bits=30, factor=1.1)
 
 
 def statistic(length: int, gamma: float = 0.5) -> Statistic:

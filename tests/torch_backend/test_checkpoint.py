@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.torch_backend.runs import Scripted, learn, per_edge, program, rude
+from tests.torch_backend.runs import AttackByFunction, learn, per_edge, program, rude
 from torch_backend import checkpoint, engine
 from torch_backend.checkpoint import CheckpointError
 from valid_ref.graph_families import parse_family
@@ -16,7 +16,7 @@ from valid_ref.graph_families import parse_family
 
 def a_program(script: object, **others: object) -> engine.Program:
     graph = parse_family("complete:4")
-    return program(graph, rounds=5, attack=Scripted(script), byzantine=(1,), **others)
+    return program(graph, rounds=5, attack=AttackByFunction(script), byzantine=(1,), **others)
 
 
 @pytest.mark.checks("EX-11")

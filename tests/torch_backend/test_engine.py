@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tests.torch_backend.runs import (
-    Scripted,
+    AttackByFunction,
     consistent,
     learn,
     noisy,
@@ -20,9 +20,9 @@ from tests.torch_backend.runs import (
     rude,
 )
 from torch_backend import engine, kernels
-from torch_backend.attacks.attack import Deviation, View
+from torch_backend.attacks.attack import LearningDeviation, LearningView
 from torch_backend.errors import (
-    AttackError,
+    BackendAttackError,
     ConfigError,
     DataError,
     DeviceError,
@@ -53,7 +53,9 @@ def a_program(attack: str, model: str = "softmax", **others: object) -> engine.P
     graph = parse_family("complete:4") if others.pop("dense", False) else parse_family("cycle:5")
     if script is None:
         return program(graph, options=MODELS[model], **others)
-    return program(graph, options=MODELS[model], attack=Scripted(script), byzantine=(2,), **others)
+    return program(
+        graph, options=MODELS[model], attack=AttackByFunction(script), byzantine=(2,), **others
+    )
 
 
 FORMS = pytest.mark.parametrize("pays_from", [0, 2**62], ids=["compiled", "tensors"])
@@ -143,11 +145,11 @@ def test_chunks_change_at_most_the_last_bits_of_gradients(chunk: int) -> None:
 
 
 SPEAKERS = {
-    "an honest agent": lambda pair: Deviation({1: pair}),
-    "what an honest agent keeps": lambda pair: Deviation(keeps={1: pair[0]}),
-    "an edge of an honest agent": lambda pair: Deviation(edges={(1, 2): pair}),
-    "an edge that does not exist": lambda pair: Deviation(edges={(2, 0): pair}),
-    "silence of an honest agent": lambda pair: Deviation(silent=frozenset({(1, 2)})),
+    "an honest agent": lambda pair: LearningDeviation({1: pair}),
+    "what an honest agent keeps": lambda pair: LearningDeviation(keeps={1: pair[0]}),
+    "an edge of an honest agent": lambda pair: LearningDeviation(edges={(1, 2): pair}),
+    "an edge that does not exist": lambda pair: LearningDeviation(edges={(2, 0): pair}),
+    "silence of an honest agent": lambda pair: LearningDeviation(silent=frozenset({(1, 2)})),
 }
 FORMS_OF_WORDS = {
     "floats": lambda pair: (pair[0].double(), pair[1]),
@@ -160,14 +162,14 @@ FORMS_OF_WORDS = {
 @pytest.mark.checks("AD-4", "AR-11")
 @pytest.mark.parametrize("case", [*SPEAKERS, *FORMS_OF_WORDS])
 def test_an_attack_speaks_for_byzantine_agents_in_vectors_of_the_lattice(case: str) -> None:
-    def script(view: View) -> Deviation:
+    def script(view: LearningView) -> LearningDeviation:
         pair = (view.models[2], view.gammas[2])
         if case in SPEAKERS:
             return SPEAKERS[case](pair)
-        return Deviation({2: FORMS_OF_WORDS[case](pair)})
+        return LearningDeviation({2: FORMS_OF_WORDS[case](pair)})
 
-    run = program(parse_family("cycle:5"), attack=Scripted(script), byzantine=(2,))
-    with pytest.raises(AttackError) as refused:
+    run = program(parse_family("cycle:5"), attack=AttackByFunction(script), byzantine=(2,))
+    with pytest.raises(BackendAttackError) as refused:
         engine.advance(run, engine.start(run))
     assert refused.value.clause == ("AD-4" if case in SPEAKERS else "AR-11")
 
@@ -176,10 +178,10 @@ def test_an_attack_speaks_for_byzantine_agents_in_vectors_of_the_lattice(case: s
 def test_programs_that_cannot_be_run_are_refused_with_what_to_do() -> None:
     good = a_program("noisy", dense=True)
     printed = attrs.evolve(good.parameters, reading=Reading.without("P07"))
-    with pytest.raises(AttackError, match=r"Assumption 1\+ fails.*choose other agents"):
-        program(parse_family("path:5"), attack=Scripted(noisy), byzantine=(2,))
+    with pytest.raises(BackendAttackError, match=r"Assumption 1\+ fails.*choose other agents"):
+        program(parse_family("path:5"), attack=AttackByFunction(noisy), byzantine=(2,))
     for change, error in (
-        ({"attack": None}, AttackError),
+        ({"attack": None}, BackendAttackError),
         ({"batch": 0}, ConfigError),
         ({"model": Mlp((9,)).build(9, 3)}, ModelError),
         ({"device": torch.device("meta")}, DeviceError),

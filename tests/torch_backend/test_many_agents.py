@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.torch_backend.runs import Scripted, keys_of, learn, per_edge, program
+from tests.torch_backend.runs import AttackByFunction, keys_of, learn, per_edge, program
 from tests.torch_backend.test_transcripts import write
 from torch_backend import engine, kernels, lattice
 from torch_backend.transcripts import open_transcripts
@@ -54,7 +54,7 @@ def test_three_hundred_agents_learn_as_in_the_reference() -> None:
 @pytest.mark.deep
 @pytest.mark.checks("VA-1", "VA-2")
 def test_three_hundred_agents_are_validated(tmp_path: Path) -> None:
-    run = program(GRAPH, rounds=3, attack=Scripted(per_edge), byzantine=(7,))
+    run = program(GRAPH, rounds=3, attack=AttackByFunction(per_edge), byzantine=(7,))
     own = attrs.evolve(run.parameters, checked_keys=CheckedKeys.OWN)
     run = attrs.evolve(run, parameters=own)
     states, said = learn(run)

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from torch_backend.config.experiment import Job, experiment_document, jobs, label
+from torch_backend.config.experiment import Job, described, experiment_document, jobs
 from torch_backend.config.load import load
 from torch_backend.plot import STYLE, detection_figure, plot, rounds_figure, sigma_figure
-from torch_backend.results import FORMAT, Results, ResultsError, Row
-from valid_ref.document import unstructure
+from torch_backend.results import FORMAT, CurveRow, Results, ResultsError
 from valid_ref.protocols.parameters import exponential_weights
 
 EXPERIMENT = load("demo", quick=True, changes=["seeds=[1, 2]", "rounds=40"])
@@ -30,8 +29,8 @@ def summary(job: Job, diverged: bool) -> dict[str, Any]:
     return {
         "job": job.name,
         "purpose": job.purpose,
-        "rule": {"label": label(job.rule), **unstructure(job.rule)},
-        "attack": {"label": label(job.attack), **unstructure(job.attack)},
+        "rule": described(job.rule),
+        "attack": described(job.attack),
         "seed": job.seed,
         "outcome": "diverged" if diverged else "finished",
         "final": None if diverged else {"accuracy": accuracy(job), "averaged": 0.9, "distance": 1},
@@ -60,7 +59,7 @@ def made_up(lost: str = "") -> Results:
     }
     rows = {
         job.name: tuple(
-            Row(
+            CurveRow(
                 round=t,
                 accuracy=accuracy(job) * t / 40,
                 averaged=0.9,

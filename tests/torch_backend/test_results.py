@@ -10,22 +10,22 @@ from hypothesis import strategies as st
 
 from torch_backend import results
 from torch_backend.errors import ConfigError
-from torch_backend.results import ResultsError, Row
+from torch_backend.results import CurveRow, ResultsError
 
 HEADER = {"format": results.FORMAT, "experiment": {"rounds": 3, "rules": [1, 2]}, "jobs": ["a"]}
 numbers = st.floats(width=64)
-rows = st.builds(Row, st.integers(1, 9), numbers, numbers, numbers, numbers, numbers, numbers)
+rows = st.builds(CurveRow, st.integers(1, 9), numbers, numbers, numbers, numbers, numbers, numbers)
 
 
-def row(t: int) -> Row:
-    return Row(
+def row(t: int) -> CurveRow:
+    return CurveRow(
         round=t, accuracy=0.5, averaged=0.25, lowest=0.125, highest=1.0, loss=2.5, distance=1e-3
     )
 
 
 @pytest.mark.checks("EX-14")
 @given(st.lists(rows, max_size=4))
-def test_a_curve_is_read_back_exactly(tmp_path_factory, found: list[Row]) -> None:
+def test_a_curve_is_read_back_exactly(tmp_path_factory, found: list[CurveRow]) -> None:
     directory = tmp_path_factory.mktemp("curve")
     folder = results.job_directory(directory, "a")
     folder.mkdir(parents=True)
@@ -108,4 +108,4 @@ def test_results_are_gathered_in_the_order_of_the_jobs(tmp_path: Path) -> None:
     found = results.read_results(tmp_path / "run")
     assert [summary["job"] for summary in found.summaries] == ["b", "a"]
     assert found.rows["a"] == (row(1),)
-    assert lines[0] == ",".join(("job", *(field.name for field in attrs.fields(Row))))
+    assert lines[0] == ",".join(("job", *(field.name for field in attrs.fields(CurveRow))))

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.torch_backend.runs import (
-    Scripted,
+    AttackByFunction,
     consistent,
     learn,
     noisy,
@@ -46,7 +46,7 @@ SCRIPTS = {
 def a_program(script: str = "per edge", **others: object) -> engine.Program:
     if SCRIPTS[script] is None:
         return program(parse_family("cycle:5"), rounds=5, **others)
-    attack = Scripted(SCRIPTS[script])
+    attack = AttackByFunction(SCRIPTS[script])
     return program(parse_family("complete:4"), rounds=5, attack=attack, byzantine=(2,), **others)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support import edited, revalued
 from tests.torch_backend.runs import (
-    Scripted,
+    AttackByFunction,
     consistent,
     keys_of,
     learn,
@@ -20,7 +20,7 @@ from tests.torch_backend.runs import (
 )
 from tests.torch_backend.test_transcripts import write
 from torch_backend import engine
-from torch_backend.errors import AttackError, ConfigError
+from torch_backend.errors import BackendAttackError, ConfigError
 from torch_backend.models.mlp import Mlp
 from torch_backend.reports import reports
 from torch_backend.transcripts import open_transcripts
@@ -55,7 +55,9 @@ def a_program(case: str) -> engine.Program:
     script, others = CASES[case]
     if script is None:
         return program(parse_family("cycle:5"), **others)
-    return program(parse_family("complete:4"), attack=Scripted(script), byzantine=(1,), **others)
+    return program(
+        parse_family("complete:4"), attack=AttackByFunction(script), byzantine=(1,), **others
+    )
 
 
 @pytest.mark.checks("VA-1", "VA-2", "LV-2", "LV-7", "LV-8", "GV-4", "GV-5", "GV-6")
@@ -172,7 +174,7 @@ def test_only_estimates_have_the_form_of_estimates() -> None:
 @pytest.mark.checks("AD-9")
 @pytest.mark.parametrize("kind", LIARS)
 def test_lies_end_as_in_the_reference(tmp_path: Path, kind: str) -> None:
-    run = program(parse_family("complete:4"), attack=Scripted(quiet), byzantine=(1,))
+    run = program(parse_family("complete:4"), attack=AttackByFunction(quiet), byzantine=(1,))
     states, said = learn(run)
     write(tmp_path, run, said)
     adversary = liar(run, LIARS[kind]())
@@ -185,5 +187,5 @@ def test_lies_end_as_in_the_reference(tmp_path: Path, kind: str) -> None:
 
 
 def test_a_liar_needs_somebody_byzantine() -> None:
-    with pytest.raises(AttackError, match="nobody"):
+    with pytest.raises(BackendAttackError, match="nobody"):
         liar(program(parse_family("cycle:5")), LIARS["hash-liar"]())

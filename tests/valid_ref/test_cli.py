@@ -97,8 +97,15 @@ def test_run_prints_a_summary_and_saves_its_scenario(tmp_path) -> None:
     assert "GlobalValidate" in shown.output
     first = json.loads(run("run", *options, "--json").output)
     again = json.loads(run("run", str(path), "--json").output)
-    assert first == again
+    coins = again["parameters"]["coins"]
+    assert f"--coins {coins} repeat this run" in shown.output
+    assert first["parameters"]["coins"] != coins
+    assert json.loads(run("run", *options, "--coins", coins, "--json").output) == again
     assert first["outcome"] == "a"
+    seeded = run("run", str(path), "--seed", "3", "--json").output
+    assert json.loads(seeded)["parameters"]["seed"] == 3
+    assert json.loads(seeded)["parameters"]["coins"] is None
+    assert seeded == run("run", *options, "--seed", "3", "--json").output
     attacked = run("run", str(path), "--byzantine", "3", "--attack", "sign-flip", "--quiet")
     assert attacked.output in {"b\n", "c\n"}
     assert run("run", str(path), "--without", "as-printed", "--quiet").exit_code == 1

@@ -1,10 +1,10 @@
 """What Byzantine agents say in the learning phase.
 
-An attack of your own is a frozen attrs class with the methods of `Attack` (`Windowed` and
+An attack of your own is a frozen attrs class with the methods of `LearningAttack` (`Windowed` and
 `FalseModel` have most of them), whose fields are its options, and its name in the union below.
 """
 
-from torch_backend.attacks.attack import Attack, Deviation, View
+from torch_backend.attacks.attack import LearningAttack, LearningDeviation, LearningView
 from torch_backend.attacks.false_models import (
     Alie,
     Gaussian,
@@ -44,10 +44,8 @@ AttackPart = (
 
 __all__ = [
     "Alie",
-    "Attack",
     "AttackPart",
     "Benign",
-    "Deviation",
     "Dissensus",
     "DriftPush",
     "Equivocation",
@@ -57,10 +55,12 @@ __all__ = [
     "InnerProduct",
     "Isolation",
     "LabelFlip",
+    "LearningAttack",
+    "LearningDeviation",
+    "LearningView",
     "Mimic",
     "Replacement",
     "SignFlip",
     "Silence",
     "Spectral",
-    "View",
 ]

@@ -8,8 +8,9 @@ import attrs
 import torch
 from torch import Tensor
 
-from torch_backend.errors import AttackError, ConfigError
+from torch_backend.errors import BackendAttackError, ConfigError
 from torch_backend.options import declared, whole
+from valid_ref.coins import Coins
 from valid_ref.graph import AgentGraph, honest_agents
 from valid_ref.lattice import LatticeParameters
 
@@ -18,20 +19,21 @@ Edge = tuple[int, int]
 
 
 @attrs.frozen(eq=False)
-class View:
+class LearningView:
     """Round t before it is delivered: the adversary sees what everybody's honest code says.
 
     All tensors are int64 [n, d]. `previous` are the models with which everybody's code entered
     the round; `previous_edges` what went over a Byzantine agent's edge in round t-1 where that
     was not `previous` of the sender. `mixed` is Y, needed in the rows of Byzantine agents only;
-    `models` and `gammas` are the messages of round t that honest code makes of it.
+    `models` and `gammas` are the messages of round t that honest code makes of it. `coins` are the
+    adversary's own and lead to nobody's mini-batches or keys.
     """
 
     t: int
     graph: AgentGraph
     byzantine: tuple[int, ...]
     parameters: LatticeParameters
-    seed: int
+    coins: Coins
     previous: Tensor
     mixed: Tensor
     models: Tensor
@@ -45,7 +47,7 @@ class View:
 
 
 @attrs.frozen(eq=False)
-class Deviation:
+class LearningDeviation:
     """What Byzantine agents do instead; whatever is not named here stays as honest code has it.
 
     `said` is (model, Gamma) to all neighbours, `edges` to one of them, and `silent` are edges on
@@ -59,7 +61,7 @@ class Deviation:
     silent: frozenset[Edge] = frozenset()
 
 
-class Attack(Protocol):
+class LearningAttack(Protocol):
     """A way to deviate; the fields are the options."""
 
     kind: ClassVar[str]
@@ -67,7 +69,7 @@ class Attack(Protocol):
     def check(self, graph: AgentGraph, byzantine: tuple[int, ...]) -> None:
         """Refuse a graph or a Byzantine set that the attack cannot use (AttackError)."""
 
-    def deviate(self, view: View) -> Deviation:
+    def deviate(self, view: LearningView) -> LearningDeviation:
         """What the Byzantine agents do in this round: a pure function of the view."""
 
     def labels(self, labels: Tensor, classes: int) -> Tensor:
@@ -93,13 +95,13 @@ class Windowed(abc.ABC):
         """Refuse a network without an honest agent, or without a Byzantine one."""
         require_both(self.kind, graph, byzantine)
 
-    def deviate(self, view: View) -> Deviation:
+    def deviate(self, view: LearningView) -> LearningDeviation:
         """The lies of this round; none outside the window."""
         active = self.first <= view.t and (self.last is None or view.t <= self.last)
-        return self.lies(view) if active else Deviation()
+        return self.lies(view) if active else LearningDeviation()
 
     @abc.abstractmethod
-    def lies(self, view: View) -> Deviation:
+    def lies(self, view: LearningView) -> LearningDeviation:
         """What the Byzantine agents do in a round of the window."""
 
     def labels(self, labels: Tensor, classes: int) -> Tensor:  # noqa: ARG002 - the protocol
@@ -118,32 +120,32 @@ class FalseModel(Windowed):
 
     gradient: Gradient = attrs.field(default="consistent", validator=declared)
 
-    def to_all(self, view: View, lie: Callable[[int], Tensor]) -> Deviation:
+    def to_all(self, view: LearningView, lie: Callable[[int], Tensor]) -> LearningDeviation:
         """Every Byzantine agent says one false model, given by the lie, to all."""
         said = {}
         for sender in view.byzantine:
             receiver = view.graph.neighbours(sender)[0]
             said[sender] = self._message(view, (sender, receiver), lie(sender))
-        return Deviation(said=said)
+        return LearningDeviation(said=said)
 
-    def to_each(self, view: View, lie: Callable[[int, int], Tensor]) -> Deviation:
+    def to_each(self, view: LearningView, lie: Callable[[int, int], Tensor]) -> LearningDeviation:
         """Every Byzantine agent says each neighbour what the lie gives for sender and receiver."""
         edges = {edge: self._message(view, edge, lie(*edge)) for edge in own_edges(view)}
-        return Deviation(edges=edges)
+        return LearningDeviation(edges=edges)
 
-    def _message(self, view: View, edge: Edge, model: Tensor) -> tuple[Tensor, Tensor]:
+    def _message(self, view: LearningView, edge: Edge, model: Tensor) -> tuple[Tensor, Tensor]:
         model = clipped(view, model)
         if self.gradient == "consistent":
             return model, explaining(view, edge, model)
         return model, view.gammas[edge[0]]
 
 
-def own_edges(view: View) -> Iterable[Edge]:
+def own_edges(view: LearningView) -> Iterable[Edge]:
     """The directed edges that leave a Byzantine agent."""
     return [(b, u) for b in view.byzantine for u in view.graph.neighbours(b)]
 
 
-def explaining(view: View, edge: Edge, model: Tensor) -> Tensor:
+def explaining(view: LearningView, edge: Edge, model: Tensor) -> Tensor:
     """Gamma = Y - 2^k x, Y being that of an agent with the model that this receiver was told.
 
     Y is linear in the own model: 2^k x + a_t sum_u (x_u - x) changes by 2^k - a_t deg times the
@@ -158,19 +160,19 @@ def explaining(view: View, edge: Edge, model: Tensor) -> Tensor:
     return Y - (model << bits)
 
 
-def clipped(view: View, model: Tensor) -> Tensor:
+def clipped(view: LearningView, model: Tensor) -> Tensor:
     """The nearest model that the range rule admits (AR-10)."""
     limit = view.parameters.model_limit - 1
     return model.clamp(-limit, limit)
 
 
-def on_lattice(view: View, values: Tensor) -> Tensor:
+def on_lattice(view: LearningView, values: Tensor) -> Tensor:
     """The nearest lattice model, in range, of a float64 vector in lattice units."""
     limit = float(view.parameters.model_limit)
     return clipped(view, values.clamp(-limit, limit).round().long())
 
 
-def units(view: View, value: float) -> float:
+def units(view: LearningView, value: float) -> float:
     """A real number in lattice units."""
     return value * 2.0**view.parameters.precision.fraction_bits
 
@@ -188,18 +190,18 @@ def deviation_of(rows: Tensor, centre: Tensor) -> Tensor:
     return (total / len(rows)).sqrt_()
 
 
-def watched(view: View, receiver: int, *, per_edge: bool) -> tuple[int, ...]:
+def watched(view: LearningView, receiver: int, *, per_edge: bool) -> tuple[int, ...]:
     """The honest agents whose models a statistic is about: all, or those near the receiver."""
     near = sorted({receiver, *view.graph.neighbours(receiver)}.difference(view.byzantine))
     return tuple(near) if per_edge and near else view.honest
 
 
-def honest_neighbours(view: View, agent: int) -> tuple[int, ...]:
+def honest_neighbours(view: LearningView, agent: int) -> tuple[int, ...]:
     """N(agent) without the Byzantine agents."""
     return tuple(u for u in view.graph.neighbours(agent) if u not in view.byzantine)
 
 
-def byzantine_neighbours(view: View, agent: int) -> tuple[int, ...]:
+def byzantine_neighbours(view: LearningView, agent: int) -> tuple[int, ...]:
     """The Byzantine agents of N(agent)."""
     return tuple(u for u in view.graph.neighbours(agent) if u in view.byzantine)
 
@@ -207,10 +209,10 @@ def byzantine_neighbours(view: View, agent: int) -> tuple[int, ...]:
 def require_both(kind: str, graph: AgentGraph, byzantine: tuple[int, ...]) -> None:
     """Refuse a network in which nobody is honest, or nobody Byzantine."""
     if not byzantine or not honest_agents(graph, byzantine):
-        raise AttackError(f"{kind}: {len(byzantine)} of {graph.agents} agents are Byzantine")
+        raise BackendAttackError(f"{kind}: {len(byzantine)} of {graph.agents} agents are Byzantine")
 
 
 def require_honest(kind: str, graph: AgentGraph, byzantine: tuple[int, ...], victim: int) -> None:
     """Refuse a victim that is no honest agent."""
     if victim >= graph.agents or victim in byzantine:
-        raise AttackError(f"{kind}: the victim {victim} is not one of the honest agents")
+        raise BackendAttackError(f"{kind}: the victim {victim} is not one of the honest agents")

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from torch_backend.attacks.attack import (
-    Deviation,
     FalseModel,
-    View,
+    LearningDeviation,
+    LearningView,
     Windowed,
     clipped,
     deviation_of,
@@ -26,14 +26,13 @@ from torch_backend.attacks.attack import (
     watched,
 )
 from torch_backend.options import declared, real, whole
-from torch_backend.randomness import Stream, generator
 from valid_ref.adversary.models import alie_z
 from valid_ref.graph import AgentGraph
 
 
-def noise(view: View, sigma: float, *keys: int) -> Tensor:
-    """N(0, sigma^2) in every entry, in lattice units, drawn on the host from seed, round, keys."""
-    stream = generator(view.seed, Stream.NOISE, view.t, *keys)
+def noise(view: LearningView, sigma: float, *keys: int) -> Tensor:
+    """N(0, sigma^2) in every entry, in lattice units, drawn on the host from coins, round, keys."""
+    stream = view.coins.generator("noise", view.t, *keys)
     drawn = torch.from_numpy(stream.standard_normal(view.parameters.dimension))
     return on_lattice(view, (units(view, sigma) * drawn).to(view.models.device))
 
@@ -55,19 +54,21 @@ class Gaussian(Windowed):
         default="consistent", validator=declared
     )
 
-    def lies(self, view: View) -> Deviation:
+    def lies(self, view: LearningView) -> LearningDeviation:
         """The noisy models."""
         if self.variant == "per_edge":
             edges = {(b, u): (self._noisy(view, b, u), view.gammas[b]) for b, u in own_edges(view)}
-            return Deviation(edges=edges)
+            return LearningDeviation(edges=edges)
         noisy = {b: self._noisy(view, b) for b in view.byzantine}
         if self.variant == "true_gradient":
-            return Deviation(said={b: (model, view.gammas[b]) for b, model in noisy.items()})
+            return LearningDeviation(
+                said={b: (model, view.gammas[b]) for b, model in noisy.items()}
+            )
         bits = view.parameters.precision.step_bits
         said = {b: (model, view.mixed[b] - (model << bits)) for b, model in noisy.items()}
-        return Deviation(said=said, keeps=noisy)
+        return LearningDeviation(said=said, keeps=noisy)
 
-    def _noisy(self, view: View, agent: int, *receiver: int) -> Tensor:
+    def _noisy(self, view: LearningView, agent: int, *receiver: int) -> Tensor:
         return clipped(view, view.models[agent] + noise(view, self.sigma, agent, *receiver))
 
 
@@ -78,7 +79,7 @@ class Replacement(FalseModel):
     kind: ClassVar[str] = "gaussian-replacement"
     sigma: float = attrs.field(default=1.0, validator=real(0))
 
-    def lies(self, view: View) -> Deviation:
+    def lies(self, view: LearningView) -> LearningDeviation:
         """Models of noise alone."""
         return self.to_all(view, lambda sender: noise(view, self.sigma, sender))
 
@@ -90,10 +91,10 @@ class _Statistical(FalseModel):
     per_edge: bool = attrs.field(default=False, validator=declared)
 
     @abc.abstractmethod
-    def lie(self, view: View, rows: Tensor) -> Tensor:
+    def lie(self, view: LearningView, rows: Tensor) -> Tensor:
         """The false model, from honest models [m, d]."""
 
-    def lies(self, view: View) -> Deviation:
+    def lies(self, view: LearningView) -> LearningDeviation:
         """One lie for all, or one for every receiver; equal neighbourhoods share it."""
         if not self.per_edge:
             everybody = self.lie(view, view.models[list(view.honest)])
@@ -116,13 +117,13 @@ class SignFlip(_Statistical):
     kind: ClassVar[str] = "sign-flip"
     of: Literal["own", "mean"] = attrs.field(default="own", validator=declared)
 
-    def lies(self, view: View) -> Deviation:
+    def lies(self, view: LearningView) -> LearningDeviation:
         """The negated models."""
         if self.of == "own":
             return self.to_all(view, lambda sender: -view.models[sender])
         return super().lies(view)
 
-    def lie(self, view: View, rows: Tensor) -> Tensor:
+    def lie(self, view: LearningView, rows: Tensor) -> Tensor:
         """-mu."""
         return on_lattice(view, -mean(rows))
 
@@ -144,7 +145,7 @@ class Alie(_Statistical):
         if self.z is None:
             alie_z(graph.agents, len(byzantine))
 
-    def lie(self, view: View, rows: Tensor) -> Tensor:
+    def lie(self, view: LearningView, rows: Tensor) -> Tensor:
         """mu - z s."""
         z = alie_z(view.graph.agents, len(view.byzantine)) if self.z is None else self.z
         centre = mean(rows)
@@ -158,7 +159,7 @@ class InnerProduct(_Statistical):
     kind: ClassVar[str] = "ipm"
     epsilon: float = attrs.field(default=0.5, validator=real())
 
-    def lie(self, view: View, rows: Tensor) -> Tensor:
+    def lie(self, view: LearningView, rows: Tensor) -> Tensor:
         """-epsilon mu."""
         return on_lattice(view, -self.epsilon * mean(rows))
 
@@ -176,7 +177,7 @@ class Mimic(FalseModel):
         if self.victim is not None:
             require_honest(self.kind, graph, byzantine, self.victim)
 
-    def lies(self, view: View) -> Deviation:
+    def lies(self, view: LearningView) -> LearningDeviation:
         """The victim's model."""
         victim = view.honest[0] if self.victim is None else self.victim
         return self.to_all(view, lambda _sender: view.models[victim])

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from torch_backend.attacks.attack import (
-    Deviation,
     FalseModel,
-    View,
+    LearningDeviation,
+    LearningView,
     Windowed,
     byzantine_neighbours,
     honest_neighbours,
@@ -38,10 +38,10 @@ class _Aimed(FalseModel):
             require_honest(self.kind, graph, byzantine, self.victim)
 
     @abc.abstractmethod
-    def aimed(self, view: View) -> Callable[[int, int], Tensor]:
+    def aimed(self, view: LearningView) -> Callable[[int, int], Tensor]:
         """The lies of this round as a function of the sender and of i."""
 
-    def lies(self, view: View) -> Deviation:
+    def lies(self, view: LearningView) -> LearningDeviation:
         """The lies, to all alike or to each its own."""
         lie, victim = self.aimed(view), self.victim
         if victim is not None:
@@ -60,7 +60,7 @@ class Dissensus(_Aimed):
     kind: ClassVar[str] = "dissensus"
     epsilon: float = attrs.field(default=1.0, validator=real())
 
-    def aimed(self, view: View) -> Callable[[int, int], Tensor]:
+    def aimed(self, view: LearningView) -> Callable[[int, int], Tensor]:
         """The same lie by every sender."""
 
         def lie(_sender: int, i: int) -> Tensor:
@@ -82,7 +82,7 @@ class Isolation(_Aimed):
 
     kind: ClassVar[str] = "isolation"
 
-    def aimed(self, view: View) -> Callable[[int, int], Tensor]:
+    def aimed(self, view: LearningView) -> Callable[[int, int], Tensor]:
         """Shares of one sum."""
 
         def lie(sender: int, i: int) -> Tensor:
@@ -112,7 +112,7 @@ class Spectral(_Aimed):
         super().check(graph, byzantine)
         fiedler_vector(graph, honest_agents(graph, byzantine))
 
-    def aimed(self, view: View) -> Callable[[int, int], Tensor]:
+    def aimed(self, view: LearningView) -> Callable[[int, int], Tensor]:
         """Lies along one direction, f.X."""
         fiedler = fiedler_vector(view.graph, view.honest)
         mode = dict(zip(view.honest, fiedler.tolist(), strict=True))
@@ -133,7 +133,7 @@ class Equivocation(FalseModel):
     kind: ClassVar[str] = "equivocation"
     size: float = attrs.field(default=0.5, validator=real())
 
-    def lies(self, view: View) -> Deviation:
+    def lies(self, view: LearningView) -> LearningDeviation:
         """The two stories."""
         step = round(units(view, self.size))
 
@@ -150,6 +150,6 @@ class Silence(Windowed):
 
     kind: ClassVar[str] = "silence"
 
-    def lies(self, view: View) -> Deviation:
+    def lies(self, view: LearningView) -> LearningDeviation:
         """Silence on all edges of Byzantine agents."""
-        return Deviation(silent=frozenset(own_edges(view)))
+        return LearningDeviation(silent=frozenset(own_edges(view)))

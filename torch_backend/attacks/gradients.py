@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from torch_backend.attacks.attack import (
-    Deviation,
     FalseModel,
-    View,
+    LearningDeviation,
+    LearningView,
     Windowed,
     clipped,
     on_lattice,
@@ -30,14 +30,14 @@ class InconsistentGradient(Windowed):
     kind: ClassVar[str] = "inconsistent-gradient"
     units: int = attrs.field(default=1, validator=whole(1))
 
-    def lies(self, view: View) -> Deviation:
+    def lies(self, view: LearningView) -> LearningDeviation:
         """The false gradients."""
         said = {}
         for b in view.byzantine:
             gamma = view.gammas[b].clone()
             gamma[0] += self.units
             said[b] = (view.models[b], gamma)
-        return Deviation(said=said)
+        return LearningDeviation(said=said)
 
 
 @attrs.frozen
@@ -50,7 +50,7 @@ class GradientLie(FalseModel):
     kind: ClassVar[str] = "consistent-gradient-lie"
     target: float = attrs.field(default=1.0, validator=real())
 
-    def lies(self, view: View) -> Deviation:
+    def lies(self, view: LearningView) -> LearningDeviation:
         """The constant models."""
         like = view.models[0]
         wanted = torch.full_like(like, units(view, self.target), dtype=torch.float64)
@@ -70,7 +70,7 @@ class DriftPush(Windowed):
     kind: ClassVar[str] = "drift-push"
     size: float = attrs.field(default=1.0, validator=real())
 
-    def lies(self, view: View) -> Deviation:
+    def lies(self, view: LearningView) -> LearningDeviation:
         """The pushed models."""
         bits, A = view.parameters.precision.step_bits, view.parameters.schedule.A(view.t)
         most = view.parameters.gradient_limit // A
@@ -80,7 +80,7 @@ class DriftPush(Windowed):
         for b in view.byzantine:
             model = clipped(view, shift_half_even(view.mixed[b] + push, bits))
             said[b], keeps[b] = (model, view.mixed[b] - (model << bits)), model
-        return Deviation(said=said, keeps=keeps)
+        return LearningDeviation(said=said, keeps=keeps)
 
 
 @attrs.frozen
@@ -93,9 +93,9 @@ class _OtherData:
         """Refuse a network without an honest agent, or without a Byzantine one."""
         require_both(self.kind, graph, byzantine)
 
-    def deviate(self, view: View) -> Deviation:  # noqa: ARG002 - the protocol of attacks
+    def deviate(self, view: LearningView) -> LearningDeviation:  # noqa: ARG002 - the protocol of attacks
         """Nothing: honest code speaks."""
-        return Deviation()
+        return LearningDeviation()
 
 
 @attrs.frozen

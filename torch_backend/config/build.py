@@ -1,6 +1,7 @@
 """From an experiment and one of its jobs to a program that the engine runs."""
 
 import hashlib
+import json
 from fractions import Fraction
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from torch_backend.calibrate import Setting, weighting_name
+from torch_backend.calibrate import StatisticsSetting, weighting_name
 from torch_backend.config.experiment import (
     ConstantMixing,
     Digits,
@@ -24,6 +25,8 @@ from torch_backend.data.mnist import load_mnist
 from torch_backend.errors import ConfigError
 from torch_backend.models.model import Model
 from torch_backend.program import Program
+from valid_ref.coins import Coins
+from valid_ref.document import unstructure
 from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import parse_family
 from valid_ref.guarantees.bounds import configured_bounds
@@ -136,12 +139,12 @@ def build_parameters(
     )
 
 
-def calibration_setting(experiment: Experiment) -> Setting:
+def calibration_setting(experiment: Experiment) -> StatisticsSetting:
     """What the statistics of an experiment are measured with.
 
     Implements: EX-10.
     """
-    return Setting(
+    return StatisticsSetting(
         experiment.rounds,
         build_graph(experiment).agents,
         experiment.precision.fraction_bits,
@@ -169,6 +172,19 @@ def measuring_weightings(experiment: Experiment) -> tuple[Weighting, ...]:
     )
 
 
+def job_coins(experiment: Experiment, job: Job) -> Coins:
+    """The coins of a job's keys: of seed and whole configuration, so that no two jobs share them.
+
+    Implements: LV-3, EX-11.
+    """
+    document = unstructure(experiment)
+    for name in ("rules", "attacks", "seeds"):
+        del document[name]  # what other jobs do
+    whole = {"experiment": document, "job": unstructure(job)}
+    text = json.dumps(whole, sort_keys=True, separators=(",", ":"))
+    return Coins.of_text("valid-torch/job", text)
+
+
 def build_program(
     experiment: Experiment,
     job: Job,
@@ -194,6 +210,7 @@ def build_program(
         attack=None if isinstance(job.attack, NoAttack) else job.attack,
         byzantine=experiment.byzantine if job.attacked else (),
         seed=job.seed,
+        coins=job_coins(experiment, job),
         device=device,
         estimate="sum" if weightings else "none",
     )

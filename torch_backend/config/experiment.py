@@ -9,7 +9,7 @@ from torch_backend.data.partition import PartitionPart, Rotated
 from torch_backend.errors import ConfigError
 from torch_backend.models import Mlp, ModelPart
 from torch_backend.options import real, whole
-from torch_backend.rules import Plain, RulePart
+from torch_backend.rules import RulePart, ValidRule
 from valid_ref.document import unstructure
 from valid_ref.lattice import MERSENNE_61
 from valid_ref.scenario.parts import ConfiguredBounds, Family, GraphPart, NoBounds
@@ -115,7 +115,7 @@ class Evaluation:
 
 
 @attrs.frozen
-class Detection:
+class DetectionOptions:
     """The weightings of GlobalValidate, and how their thresholds are calibrated.
 
     Calibration takes `runs` attack-free runs with the seeds from `first_seed` on, and multiplies
@@ -170,12 +170,12 @@ class Experiment:
     precision: Precision = Precision()
     prime: int = MERSENNE_61
     start: StartPart = RandomStart()
-    rules: tuple[RulePart, ...] = (Plain(),)
+    rules: tuple[RulePart, ...] = (ValidRule(),)
     attacks: tuple[NoAttack | AttackPart, ...] = (NoAttack(),)
     byzantine: tuple[int, ...] = (4,)
     seeds: tuple[int, ...] = (1, 2, 3)
     evaluation: Evaluation = Evaluation()
-    detection: Detection = Detection()
+    detection: DetectionOptions = DetectionOptions()
     bounds: BoundsPart = NoBounds()
     validate: bool = False
     figures: tuple[Literal["rounds", "sigma", "detection"], ...] = ("rounds",)
@@ -203,14 +203,14 @@ class Experiment:
 
     def measures(self, rule: RulePart) -> bool:
         """Whether runs of this rule have statistics: GlobalValidate is of VALID alone."""
-        return isinstance(rule, Plain) and bool(self.detection.gammas)
+        return isinstance(rule, ValidRule) and bool(self.detection.gammas)
 
     def validates(self, rule: RulePart) -> bool:
         """Whether the validation phase is run on this rule.
 
         Implements: EX-17.
         """
-        return isinstance(rule, Plain) and self.validate
+        return isinstance(rule, ValidRule) and self.validate
 
 
 def experiment_document(experiment: Experiment) -> dict[str, Any]:
@@ -252,9 +252,9 @@ def jobs(experiment: Experiment) -> tuple[Job, ...]:
 
     Implements: EX-10, EX-14.
     """
-    measured = any(isinstance(rule, Plain) for rule in experiment.rules)
+    measured = any(isinstance(rule, ValidRule) for rule in experiment.rules)
     seeds = experiment.detection.seeds if measured else ()
-    calibration = [Job("calibrate", Plain(), NoAttack(), seed) for seed in seeds]
+    calibration = [Job("calibrate", ValidRule(), NoAttack(), seed) for seed in seeds]
     return (
         *calibration,
         *(
@@ -277,6 +277,11 @@ def label(part: Any) -> str:
         if getattr(part, field.name) != field.default or field.name == "sigma"
     ]
     return "+".join((part.kind, *chosen))
+
+
+def described(part: Any) -> dict[str, Any]:
+    """The label of a part, then its options; an option called `label` too is seen in the label."""
+    return {"label": "", **unstructure(part)} | {"label": label(part)}
 
 
 def _word(value: Any) -> str:

@@ -5,11 +5,13 @@ and its name in the union below.
 """
 
 from torch_backend.rules.bridge import BridgeBulyan, BridgeKrum, BridgeMedian, BridgeTrimmed
-from torch_backend.rules.gossip import ClippedGossip, Plain
+from torch_backend.rules.gossip import ClippedGossip, ValidRule
 from torch_backend.rules.rule import Received, Rule
 from torch_backend.rules.ubar import Ubar
 
-RulePart = Plain | Ubar | BridgeMedian | BridgeTrimmed | BridgeKrum | BridgeBulyan | ClippedGossip
+RulePart = (
+    ValidRule | Ubar | BridgeMedian | BridgeTrimmed | BridgeKrum | BridgeBulyan | ClippedGossip
+)
 """Any named rule; told apart by its kind."""
 
 __all__ = [
@@ -18,9 +20,9 @@ __all__ = [
     "BridgeMedian",
     "BridgeTrimmed",
     "ClippedGossip",
-    "Plain",
     "Received",
     "Rule",
     "RulePart",
     "Ubar",
+    "ValidRule",
 ]

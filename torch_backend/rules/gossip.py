@@ -51,7 +51,7 @@ def mix(
 
 
 @attrs.frozen
-class Plain:
+class ValidRule:
     """Y = 2^k x_v + a_t sum_u (x_u - x_v), and the gradient at that point.
 
     Implements: LM-2, AR-4.

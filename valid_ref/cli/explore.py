@@ -146,14 +146,14 @@ def with_variants(
     rounds: str | None,
 ) -> "Settings":
     """The settings with the parts of a repair set one by one."""
-    from valid_ref.explore import ExploreError, Flood, Rounds
+    from valid_ref.explore import AgreementRounds, ExploreError, Flood
 
     broadcast, agreement = settings.broadcast, settings.agreement
     try:
         if flood is not None:
             broadcast = attrs.evolve(broadcast, flood=Flood(flood))
         if rounds is not None:
-            agreement = attrs.evolve(agreement, rounds=Rounds(rounds))
+            agreement = attrs.evolve(agreement, rounds=AgreementRounds(rounds))
     except ValueError as error:
         raise ExploreError(str(error)) from None
     if compare is not None:

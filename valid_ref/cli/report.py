@@ -17,7 +17,14 @@ from valid_ref.explore.counterexample import FORMAT as SCRIPT_FORMAT
 from valid_ref.explore.counterexample import Script, replay_script
 from valid_ref.oracle import check, open_recording
 from valid_ref.printable import printable
-from valid_ref.report import View, render_page, view_of, watch_recording, watch_replay, watch_run
+from valid_ref.report import (
+    PageView,
+    render_page,
+    view_of,
+    watch_recording,
+    watch_replay,
+    watch_run,
+)
 from valid_ref.report.watched import Watched
 from valid_ref.scenario import Scenario
 from valid_ref.trace import load_specification
@@ -117,7 +124,7 @@ def demo(
     write_page(output, view, quiet=quiet)
 
 
-def write_page(output: Path, view: View, *, quiet: bool) -> None:
+def write_page(output: Path, view: PageView, *, quiet: bool) -> None:
     """Write a page, and print where it is unless quiet."""
     text = render_page(view)
     write_text(output, text)

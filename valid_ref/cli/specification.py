@@ -17,7 +17,7 @@ from valid_ref.trace import (
     load,
     load_clauses,
 )
-from valid_ref.trace.matrix import Row
+from valid_ref.trace.matrix import ClauseRow
 from valid_ref.trace.show import (
     errata_with_places,
     explain,
@@ -125,7 +125,7 @@ def errata(
         _list(rows, as_json=as_json)
         return
     found = look_up(clauses, identifier).subject
-    if not isinstance(found, Row) or not isinstance(found.clause, Erratum):
+    if not isinstance(found, ClauseRow) or not isinstance(found.clause, Erratum):
         raise ErratumError(f"{identifier} is not an erratum")
     _explain(found.clause, clauses.specification, report, as_json=as_json, quiet=quiet)
 

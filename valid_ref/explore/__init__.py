@@ -3,58 +3,37 @@
     from valid_ref.explore import Explored, Settings, explore
     result = explore(Settings(Explored.BROADCAST, max_agents=5))
 
-The names are imported when they are first used, because the compiled core is slow to import.
+What runs the compiled core is imported when it is first used, because that is slow to import.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from valid_ref.explore.counterexample import (
-        PlayedScript,
-        Script,
-        replay_script,
-        script_adversary,
-        smallest_counterexample,
-        tell,
-    )
-    from valid_ref.explore.plain import Word
-    from valid_ref.explore.results import Exploration, Tally, counts_of, read_manifest, record
-    from valid_ref.explore.run import Speed, explore, measure_plain
-    from valid_ref.explore.settings import (
-        AgreementVariant,
-        BroadcastVariant,
-        Explored,
-        ExploreError,
-        Flood,
-        Rounds,
-        Settings,
-    )
+from valid_ref.explore.counterexample import (
+    PlayedScript,
+    Script,
+    replay_script,
+    script_adversary,
+    smallest_counterexample,
+    tell,
+)
+from valid_ref.explore.plain import Word
+from valid_ref.explore.results import Exploration, Tally, counts_of, read_manifest, record
+from valid_ref.explore.settings import (
+    AgreementRounds,
+    AgreementVariant,
+    BroadcastVariant,
+    Explored,
+    ExploreError,
+    Flood,
+    Settings,
+)
 
-_WHERE = {
-    "counterexample": (
-        "PlayedScript",
-        "Script",
-        "replay_script",
-        "script_adversary",
-        "smallest_counterexample",
-        "tell",
-    ),
-    "plain": ("Word",),
-    "results": ("Exploration", "Tally", "counts_of", "read_manifest", "record"),
-    "run": ("Speed", "explore", "measure_plain"),
-    "settings": (
-        "AgreementVariant",
-        "BroadcastVariant",
-        "Explored",
-        "ExploreError",
-        "Flood",
-        "Rounds",
-        "Settings",
-    ),
-}
+if TYPE_CHECKING:
+    from valid_ref.explore.run import Speed, explore, measure_plain
 
 __all__ = [
+    "AgreementRounds",
     "AgreementVariant",
     "BroadcastVariant",
     "Exploration",
@@ -62,7 +41,6 @@ __all__ = [
     "Explored",
     "Flood",
     "PlayedScript",
-    "Rounds",
     "Script",
     "Settings",
     "Speed",
@@ -81,7 +59,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    for module, names in _WHERE.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{module}"), name)
+    if name in {"Speed", "explore", "measure_plain"}:
+        return getattr(import_module(f"{__name__}.run"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,7 +5,7 @@ A counterexample is a script: what the adversary says, edge by edge.
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import attrs
 
@@ -41,10 +41,7 @@ if TYPE_CHECKING:
     from valid_ref.explore.cases import ExploredCase
 
 
-FORMAT = "valid-ref adversary script 1"
-
-WORD = ("phase", "round", "from", "to", "says")
-"""The fields of a word in a document, in the order of its class."""
+FORMAT: Final = "valid-ref adversary script 1"
 
 
 @attrs.frozen
@@ -72,54 +69,58 @@ class Script:
 
     def as_json(self) -> dict[str, object]:
         """The script as plain JSON data."""
-        return {
-            "format": FORMAT,
-            "breaks": self.broken,
-            "graph": self.graph.as_json(),
-            "byzantine": sorted(self.byzantine),
-            "broadcast": unstructure(self.broadcast),
-            "agreement": unstructure(self.agreement),
-            "source": self.source,
-            "value": self.value,
-            "alarmed": sorted(self.alarmed),
-            "script": [dict(zip(WORD, attrs.astuple(word), strict=True)) for word in self.words],
-        }
+        document = _ScriptDocument(
+            format=FORMAT,
+            breaks=self.broken,
+            graph=self.graph,
+            byzantine=tuple(sorted(self.byzantine)),
+            broadcast=self.broadcast,
+            agreement=self.agreement,
+            source=self.source,
+            value=self.value,
+            alarmed=tuple(sorted(self.alarmed)),
+            script=self.words,
+        )
+        written: dict[str, object] = unstructure(document)
+        return written
 
     @classmethod
     def from_json(cls, data: Any) -> "Script":
         """The script that `as_json` wrote; anything else is refused."""
-
-        def read(name: str, kind: Any) -> Any:
-            return structure(kind, data[name], f"$.{name}")
-
-        def read_or_null(name: str, kind: Any) -> Any:
-            return None if data[name] is None else read(name, kind)
-
         try:
-            script = cls(
-                read("breaks", str),
-                AgentGraph.from_json(data["graph"]),
-                frozenset(read("byzantine", tuple[int, ...])),
-                tuple(_word(word, f"$.script[{i}]") for i, word in enumerate(data["script"])),
-                broadcast=read_or_null("broadcast", BroadcastVariant),
-                agreement=read_or_null("agreement", AgreementVariant),
-                source=read("source", int),
-                value=read("value", str),
-                alarmed=frozenset(read("alarmed", tuple[int, ...])),
-            )
-        except (DocumentError, KeyError, TypeError) as error:
-            raise ExploreError(f"not an adversary script: {error!r}", clause="AD-4") from None
+            found: _ScriptDocument = structure(_ScriptDocument, data)
+        except DocumentError as error:
+            raise ExploreError(f"not an adversary script: {error.message}", clause="AD-4") from None
+        script = cls(
+            found.breaks,
+            found.graph,
+            frozenset(found.byzantine),
+            found.script,
+            broadcast=found.broadcast,
+            agreement=found.agreement,
+            source=found.source,
+            value=found.value,
+            alarmed=frozenset(found.alarmed),
+        )
         if script.as_json() != data:
-            raise ExploreError("not an adversary script: $: unknown fields", clause="AD-4")
+            raise ExploreError("not an adversary script as `as_json` writes it", clause="AD-4")
         return script
 
 
-def _word(data: Any, path: str) -> Word:
-    """A word from its JSON; it says a text or a truth value."""
-    *place, says = (data[name] for name in WORD)
-    phase, number, sender, receiver = structure(tuple[str, int, int, int], place, path)
-    says = structure(str if isinstance(says, str) else bool, says, f"{path}.says")
-    return Word(phase, number, sender, receiver, says)
+@attrs.frozen
+class _ScriptDocument:
+    """The JSON form of a script."""
+
+    format: Literal["valid-ref adversary script 1"]
+    breaks: str
+    graph: AgentGraph
+    byzantine: tuple[int, ...]
+    broadcast: BroadcastVariant | None
+    agreement: AgreementVariant | None
+    source: int
+    value: str
+    alarmed: tuple[int, ...]
+    script: tuple[Word, ...]
 
 
 def script_adversary(script: Script) -> Scripted:

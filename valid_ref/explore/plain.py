@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from valid_ref.document import NAME
 from valid_ref.explore.settings import BROADCAST_PHASE, AgreementVariant, BroadcastVariant
 from valid_ref.graph import honest_agents
 from valid_ref.protocols.agreement import PHASE as AGREEMENT_PHASE
@@ -39,13 +40,13 @@ class Word:
 
     phase: str
     round: int
-    sender: int
-    receiver: int
+    sender: int = attrs.field(metadata={NAME: "from"})
+    receiver: int = attrs.field(metadata={NAME: "to"})
     says: str | bool
 
 
 @attrs.frozen
-class Step:
+class CheapestStep:
     """The cheapest known way into a state: its price, the number of words, and the words."""
 
     price: int
@@ -134,11 +135,11 @@ def reachable(plain: PlainBroadcast) -> tuple[set[Joint], int]:
     return layer, states
 
 
-def cheapest_words(plain: PlainBroadcast, names: tuple[str, ...]) -> dict[Joint, Step]:
+def cheapest_words(plain: PlainBroadcast, names: tuple[str, ...]) -> dict[Joint, CheapestStep]:
     """Every final state with the fewest words that lead there."""
-    layer, known = {plain.start(): Step(0, ())}, Known()
+    layer, known = {plain.start(): CheapestStep(0, ())}, Known()
     for number in range(1, plain.rounds + 1):
-        following: dict[Joint, Step] = {}
+        following: dict[Joint, CheapestStep] = {}
         for joint, step in layer.items():
             ways = plain.options(joint, number, known)
             for after in product(*ways):
@@ -146,7 +147,7 @@ def cheapest_words(plain: PlainBroadcast, names: tuple[str, ...]) -> dict[Joint,
                 if after not in following or price < following[after].price:
                     spoken = [w[s] for w, s in zip(ways, after, strict=True)]
                     words = tuple(_words(plain.case, number, spoken, names))
-                    following[after] = Step(price, step.words + words)
+                    following[after] = CheapestStep(price, step.words + words)
         layer = following
     return layer
 

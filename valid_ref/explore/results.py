@@ -86,7 +86,7 @@ FORMAT = "valid-ref explored 1"
 
 
 @attrs.frozen
-class Entry:
+class RecordedExploration:
     """One recorded exploration."""
 
     settings: Settings
@@ -94,13 +94,15 @@ class Entry:
     measured: Mapping[str, Any]
 
 
-def read_manifest(path: Path) -> tuple[Entry, ...]:
+def read_manifest(path: Path) -> tuple[RecordedExploration, ...]:
     """All entries, in their order."""
     data = read_json(path.read_text(encoding="utf-8"))
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ExploreError(f"{path} is not a manifest of explorations")
     return tuple(
-        Entry(Settings.from_json(entry["settings"]), entry["counts"], entry["measured"])
+        RecordedExploration(
+            Settings.from_json(entry["settings"]), entry["counts"], entry["measured"]
+        )
         for entry in data["explorations"]
     )
 
@@ -114,7 +116,7 @@ def counts_of(exploration: Exploration) -> dict[str, Any]:
 
 def record(path: Path, exploration: Exploration, measured: Mapping[str, Any]) -> None:
     """Write an exploration into a manifest, in the place of an earlier one of equal settings."""
-    new = Entry(exploration.settings, counts_of(exploration), measured)
+    new = RecordedExploration(exploration.settings, counts_of(exploration), measured)
     entries = list(read_manifest(path)) if path.exists() else []
     wanted = new.settings.as_json()
     places = [i for i, entry in enumerate(entries) if entry.settings.as_json() == wanted]

@@ -41,7 +41,7 @@ class Flood(enum.Enum):
     """One adopting round more than printed."""
 
 
-class Rounds(enum.Enum):
+class AgreementRounds(enum.Enum):
     """How many rounds the agreement takes."""
 
     AGENTS_LESS_ONE = "V-1"
@@ -99,27 +99,29 @@ class BroadcastVariant:
 class AgreementVariant:
     """An agreement: its number of rounds, and whether an agent's own alarm persists."""
 
-    rounds: Rounds = Rounds.AGENTS_LESS_ONE
+    rounds: AgreementRounds = AgreementRounds.AGENTS_LESS_ONE
     persist: bool = True
 
     @classmethod
     def of(cls, reading: Reading) -> "AgreementVariant":
         """The agreement of a reading."""
-        return cls(Rounds.AGENTS_LESS_ONE if reading.P05 else Rounds.EDGES, reading.P04)
+        return cls(
+            AgreementRounds.AGENTS_LESS_ONE if reading.P05 else AgreementRounds.EDGES, reading.P04
+        )
 
     def count(self, graph: AgentGraph, honest: int) -> int:
         """The number of rounds on this graph with so many honest agents."""
         counts = {
-            Rounds.AGENTS_LESS_ONE: graph.agents - 1,
-            Rounds.EDGES: graph.edge_count,
-            Rounds.PRINTED: min(graph.agents, graph.edge_count),
-            Rounds.HONEST_LESS_ONE: honest - 1,
+            AgreementRounds.AGENTS_LESS_ONE: graph.agents - 1,
+            AgreementRounds.EDGES: graph.edge_count,
+            AgreementRounds.PRINTED: min(graph.agents, graph.edge_count),
+            AgreementRounds.HONEST_LESS_ONE: honest - 1,
         }
-        return graph.diameter if self.rounds is Rounds.DIAMETER else counts[self.rounds]
+        return graph.diameter if self.rounds is AgreementRounds.DIAMETER else counts[self.rounds]
 
     def machine(self, graph: AgentGraph, honest: int) -> ValidationStateAgreement:
         """The real machine; one with another number of rounds where no reading has it."""
-        reading = Reading(P04=self.persist, P05=self.rounds is not Rounds.EDGES)
+        reading = Reading(P04=self.persist, P05=self.rounds is not AgreementRounds.EDGES)
         if AgreementVariant.of(reading) == self:
             return ValidationStateAgreement(graph, reading)
         return VariantAgreement(graph, reading, length=self.count(graph, honest))

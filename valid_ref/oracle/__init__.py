@@ -1,7 +1,7 @@
 """The oracle: recordings of runs, and whether they are what the specification says."""
 
 from valid_ref.oracle.check import Status, Verdict, check
-from valid_ref.oracle.divergence import Difference, Divergence, Gap, diff
+from valid_ref.oracle.divergence import Difference, Divergence, FirstDifference, diff
 from valid_ref.oracle.files import Limits, RecordingError
 from valid_ref.oracle.header import Header, header_of, header_schema
 from valid_ref.oracle.log import log_schema
@@ -17,7 +17,7 @@ from valid_ref.oracle.write import (
 __all__ = [
     "Difference",
     "Divergence",
-    "Gap",
+    "FirstDifference",
     "Header",
     "Limits",
     "Recording",

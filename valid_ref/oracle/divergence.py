@@ -208,7 +208,7 @@ IGNORED = {"producer", "checksums", "start_model"}
 
 
 @attrs.frozen
-class Gap:
+class FirstDifference:
     """Where two recordings first differ, and the last place where they agree."""
 
     place: str
@@ -222,7 +222,7 @@ class Gap:
         return attrs.asdict(self)
 
 
-def diff(left: Recording, right: Recording) -> Gap | None:
+def diff(left: Recording, right: Recording) -> FirstDifference | None:
     """The first difference: header, keys, then round by round, then the end; None if none.
 
     Implements: RE-13.
@@ -230,19 +230,21 @@ def diff(left: Recording, right: Recording) -> Gap | None:
     for field in attrs.fields(type(left.header)):
         one, other = getattr(left.header, field.name), getattr(right.header, field.name)
         if field.name not in IGNORED and one != other:
-            return Gap(f"header.json, {field.name}", "the format", shown(one), shown(other))
+            return FirstDifference(
+                f"header.json, {field.name}", "the format", shown(one), shown(other)
+            )
     starts = left.parameters.start_model, right.parameters.start_model
     if not np.array_equal(*starts):
         index = int(np.argmax(starts[0] != starts[1]))
         one, other = (str(int(start[index])) for start in starts)
-        return Gap("x_0", "the header", one, other, index)
+        return FirstDifference("x_0", "the header", one, other, index)
     if left.keys != right.keys:
-        return Gap("keys.npy", "the header", shown(left.keys), shown(right.keys))
+        return FirstDifference("keys.npy", "the header", shown(left.keys), shown(right.keys))
     agreed = "the keys"
     for one_round, other_round in itertools.zip_longest(left.rounds(), right.rounds()):
         place = _place(one_round if one_round is not None else other_round)
         if one_round is None or other_round is None:
-            return Gap(place, agreed, _presence(one_round), _presence(other_round))
+            return FirstDifference(place, agreed, _presence(one_round), _presence(other_round))
         gap = _round(left, one_round, other_round, place, agreed)
         if gap is not None:
             return gap
@@ -258,7 +260,9 @@ def _place(spoken: Round) -> str:
     return f"{spoken.phase} round {spoken.number}"
 
 
-def _round(left: Recording, one: Round, other: Round, place: str, agreed: str) -> Gap | None:
+def _round(
+    left: Recording, one: Round, other: Round, place: str, agreed: str
+) -> FirstDifference | None:
     for sender in range(left.header.agents):
         heard = [
             (f"agent {sender}", one.said[sender], other.said[sender]),
@@ -277,39 +281,45 @@ def _round(left: Recording, one: Round, other: Round, place: str, agreed: str) -
 
 def _message(
     recording: Recording, phase: str, sender: int, first: Message, second: Message
-) -> Gap | None:
+) -> FirstDifference | None:
     if isinstance(first, LearningMessage) and isinstance(second, LearningMessage):
         for name in ("model", "scaled_gradient"):
             one, other = getattr(first, name), getattr(second, name)
             if not np.array_equal(one, other):
                 index = int(np.argmax(one != other))
-                return Gap(name, "", str(int(one[index])), str(int(other[index])), index)
+                return FirstDifference(
+                    name, "", str(int(one[index])), str(int(other[index])), index
+                )
         return None
     if type(first) is type(second) and first == second:
         return None
     found = message_difference(recording.parameters, phase, sender, first, second)
     if found is None:
         return None
-    return Gap(found.what, "", found.expected, found.found, found.index)
+    return FirstDifference(found.what, "", found.expected, found.found, found.index)
 
 
-def _end(left: Recording, right: Recording, agreed: str) -> Gap | None:
+def _end(left: Recording, right: Recording, agreed: str) -> FirstDifference | None:
     if left.end is None or right.end is None:
         if left.finished == right.finished:
             return None
         states = {True: "recorded", False: "cut off before"}
-        return Gap("the end", agreed, states[left.finished], states[right.finished])
+        return FirstDifference("the end", agreed, states[left.finished], states[right.finished])
     for agent, (one, other) in enumerate(zip(left.end.agents, right.end.agents, strict=True)):
         for position, (a, b) in enumerate(itertools.zip_longest(one.alarms, other.alarms)):
             if a != b:
-                return Gap(f"agent {agent}, alarm {position}", agreed, shown(a), shown(b))
+                return FirstDifference(
+                    f"agent {agent}, alarm {position}", agreed, shown(a), shown(b)
+                )
         if one.valid != other.valid:
-            return Gap(f"agent {agent}, valid", agreed, shown(one.valid), shown(other.valid))
+            return FirstDifference(
+                f"agent {agent}, valid", agreed, shown(one.valid), shown(other.valid)
+            )
     unequal = np.argwhere(left.arrays["outputs"] != right.arrays["outputs"])
     if len(unequal):
         agent, entry = (int(number) for number in unequal[0])
         one_value, other_value = (
             str(int(recording.arrays["outputs"][agent, entry])) for recording in (left, right)
         )
-        return Gap(f"agent {agent}, final model", agreed, one_value, other_value, entry)
+        return FirstDifference(f"agent {agent}, final model", agreed, one_value, other_value, entry)
     return None

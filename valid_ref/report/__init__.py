@@ -5,12 +5,12 @@ Nothing of the reference imports this package but the command line.
 
 from valid_ref.report.build import erratum_view, run_view, view_of
 from valid_ref.report.page import render_page
-from valid_ref.report.view import FORMAT, View
+from valid_ref.report.view import FORMAT, PageView
 from valid_ref.report.watched import watch_played, watch_recording, watch_replay, watch_run
 
 __all__ = [
     "FORMAT",
-    "View",
+    "PageView",
     "erratum_view",
     "render_page",
     "run_view",

@@ -10,7 +10,7 @@ from valid_ref.markdown import html_of
 from valid_ref.report.curves import series_of
 from valid_ref.report.layout import kept_rounds, positions
 from valid_ref.report.rounds import MessageTable, alarms_of, checks_of, phases_of, rounds_of
-from valid_ref.report.view import AgentView, ClauseView, CostView, RunView, StoryView, View
+from valid_ref.report.view import AgentView, ClauseView, CostView, PageView, RunView, StoryView
 from valid_ref.report.watched import (
     ENTRIES,
     Watched,
@@ -36,10 +36,10 @@ MOST_CHECKED = 40
 
 def view_of(
     title: str, subtitle: str, watched: Sequence[Watched], specification: Specification
-) -> View:
+) -> PageView:
     """A page of one run, or of several under tabs."""
     runs = tuple(run_view(one) for one in watched)
-    return View(
+    return PageView(
         title=title,
         subtitle=subtitle,
         layout="one" if len(runs) == 1 else "tabs",
@@ -51,7 +51,7 @@ def view_of(
 
 def erratum_view(
     erratum: Erratum, printed: Story, repaired: Story, specification: Specification
-) -> View:
+) -> PageView:
     """A page of an erratum: what was printed beside what was put in its place."""
     words, parts = STORIES[erratum.identifier], erratum_parts(erratum.text)
     story = StoryView(
@@ -75,7 +75,7 @@ def erratum_view(
         if told.shown is not None
     )
     wanted = (*_clauses(runs), *erratum.clauses)
-    return View(
+    return PageView(
         title=f"{erratum.identifier}: {erratum.title}",
         subtitle="An erratum of the paper, and its repair",
         layout="beside" if len(runs) == 2 else "one",

@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import Any
 
 from valid_ref.errors import ValidRefError
-from valid_ref.report.view import View
+from valid_ref.report.view import PageView
 
 SCRIPTS = ("state.js", "graph.js", "details.js", "alarms.js", "plots.js", "tables.js", "main.js")
 """The page's own scripts, in order."""
@@ -19,7 +19,7 @@ class PageError(ValidRefError):
     """A page that cannot be made."""
 
 
-def render_page(view: View) -> str:
+def render_page(view: PageView) -> str:
     """The page of a view; it needs no network and no server."""
     data = escape_json(view.as_json())
     if len(data) > MOST_BYTES:

@@ -14,6 +14,7 @@ from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.local_validate import PHASE as LOCAL
 from valid_ref.protocols.parameters import CheckedKeys
+from valid_ref.protocols.remembered import Memo
 from valid_ref.protocols.valid import HASHES
 from valid_ref.report.view import (
     AlarmView,
@@ -52,20 +53,18 @@ class MessageTable:
         self.precision = precision
         self.views: list[MessageView] = []
         self.places: dict[bytes, int] = {}
-        self.known: dict[tuple[str, int], tuple[object, int]] = {}
+        self.memo = Memo()
 
     def index(self, phase: str, message: Message) -> int:
         """The place of a message in the table; a message object is looked at once."""
-        # Sound: the message is kept beside its index, and must be the very same object.
-        seen = self.known.get((phase, id(message)))
-        if seen is not None and seen[0] is message:
-            return seen[1]
+        return self.memo.once((phase,), (message,), lambda: self._add(phase, message))
+
+    def _add(self, phase: str, message: Message) -> int:
         view = describe(phase, message, self.precision)
         key = hashlib.sha256(view.word.encode() + b"\0" + identity(message)).digest()
         place = self.places.setdefault(key, len(self.views))
         if place == len(self.views):
             self.views.append(view)
-        self.known[phase, id(message)] = (message, place)
         return place
 
 

@@ -231,7 +231,7 @@ class ClauseView:
 
 
 @attrs.frozen
-class View:
+class PageView:
     """The document of a page; `layout` is "one", "tabs" or "beside"."""
 
     title: str

@@ -8,12 +8,12 @@ from types import MappingProxyType
 
 import attrs
 
-from valid_ref.trace.sources import Marker, Role
+from valid_ref.trace.sources import Marker, SourceRole
 from valid_ref.trace.spec_text import (
     Clause,
+    ClauseKind,
     Content,
     Erratum,
-    Kind,
     Specification,
     TraceError,
     is_identifier,
@@ -44,7 +44,7 @@ class NotYet:
 
 
 @attrs.frozen
-class Row:
+class ClauseRow:
     """One clause and the markers that name it; `proved` holds proofs of both forms."""
 
     clause: Clause
@@ -57,7 +57,7 @@ class Row:
     @property
     def proved_coq(self) -> tuple[Marker, ...]:
         """The theorems of the proof assistant that name the clause."""
-        return tuple(marker for marker in self.proved if marker.role is Role.PROVED_COQ)
+        return tuple(marker for marker in self.proved if marker.role is SourceRole.PROVED_COQ)
 
     @property
     def markers(self) -> tuple[Marker, ...]:
@@ -65,18 +65,20 @@ class Row:
         return self.implemented + self.tested + self.explored + self.proved + self.witnessed
 
 
-def rows_of(specification: Specification, markers: Iterable[Marker]) -> Mapping[str, Row]:
+def rows_of(specification: Specification, markers: Iterable[Marker]) -> Mapping[str, ClauseRow]:
     """One row for each clause and erratum, in reading order."""
     found: defaultdict[str, defaultdict[str, tuple[Marker, ...]]]
     found = defaultdict(lambda: defaultdict(tuple))
     for marker in markers:
-        column = Role.PROVED if marker.role is Role.PROVED_COQ else marker.role
+        column = SourceRole.PROVED if marker.role is SourceRole.PROVED_COQ else marker.role
         found[marker.identifier][column.value] += (marker,)
-    rows = {name: Row(clause, **found[name]) for name, clause in specification.clauses.items()}
+    rows = {
+        name: ClauseRow(clause, **found[name]) for name, clause in specification.clauses.items()
+    }
     return MappingProxyType(rows)
 
 
-def gaps(row: Row) -> tuple[Gap, ...]:
+def gaps(row: ClauseRow) -> tuple[Gap, ...]:
     """What a clause lacks.
 
     A rule needs code and a check, a term code, a claim a check, an executable erratum a witness.
@@ -86,10 +88,10 @@ def gaps(row: Row) -> tuple[Gap, ...]:
         lacks = clause.content is Content.EXECUTABLE and not row.witnessed
         return (Gap.WITNESS,) if lacks else ()
     lacking: list[Gap] = []
-    if clause.kind in (Kind.RULE, Kind.TERM) and not row.implemented:
+    if clause.kind in (ClauseKind.RULE, ClauseKind.TERM) and not row.implemented:
         lacking.append(Gap.CODE)
     checked = row.tested or row.explored or row.proved
-    if clause.kind in (Kind.RULE, Kind.CLAIM) and not checked:
+    if clause.kind in (ClauseKind.RULE, ClauseKind.CLAIM) and not checked:
         lacking.append(Gap.CHECK)
     return tuple(lacking)
 

@@ -9,7 +9,7 @@ import attrs
 
 from valid_ref.markdown import read_prose
 from valid_ref.trace.matrix import Gap, NotYet, gaps, rows_of
-from valid_ref.trace.sources import Marker, Role
+from valid_ref.trace.sources import Marker, SourceRole
 from valid_ref.trace.spec_text import (
     Clause,
     Erratum,
@@ -39,7 +39,7 @@ class ProblemKind(StrEnum):
 
 
 @attrs.frozen
-class Problem:
+class TraceProblem:
     """One disagreement, at the line where it is to be mended."""
 
     kind: ProblemKind
@@ -61,7 +61,7 @@ def check(
     markers: Iterable[Marker],
     not_yet: Iterable[NotYet] = (),
     pages: Iterable[Page] = (),
-) -> tuple[Problem, ...]:
+) -> tuple[TraceProblem, ...]:
     """All problems, ordered by file and line; `pages` are those whose references are followed."""
     markers = tuple(markers)
     references = reference_problems(pages, specification)
@@ -80,7 +80,7 @@ def check(
     return tuple(sorted(problems, key=lambda item: (item.file, item.line, item.message)))
 
 
-def reference_problems(pages: Iterable[Page], specification: Specification) -> list[Problem]:
+def reference_problems(pages: Iterable[Page], specification: Specification) -> list[TraceProblem]:
     """References to an unknown id, and links that do not lead to where the clause is.
 
     A bare id counts when its series (`LV-`, `P`) exists; `V2`, `L2` and `S2` only as a link.
@@ -90,7 +90,7 @@ def reference_problems(pages: Iterable[Page], specification: Specification) -> l
     ]
     anchors = {(file, anchor) for file, _number, prose in lines for anchor in prose.anchors}
     series = {_series(identifier) for identifier in specification.clauses}
-    problems: list[Problem] = []
+    problems: list[TraceProblem] = []
     for file, number, prose in lines:
         texts = [prose.text]
         for text, target in prose.links:
@@ -105,7 +105,7 @@ def reference_problems(pages: Iterable[Page], specification: Specification) -> l
             elif fault := _link_fault(file, target, specification.clauses[identifier], anchors):
                 message = f"the link to {identifier} {fault}"
                 kind = ProblemKind.MISDIRECTED_LINK
-                problems.append(Problem(kind, identifier, file, number, message))
+                problems.append(TraceProblem(kind, identifier, file, number, message))
         for identifier in _MENTION.findall("\n".join(texts)):
             if identifier not in specification.clauses and _series(identifier) in series:
                 problems.append(_unknown(file, number, identifier))
@@ -117,9 +117,9 @@ def _series(identifier: str) -> str:
     return identifier.rstrip("0123456789")
 
 
-def _unknown(file: str, number: int, identifier: str) -> Problem:
+def _unknown(file: str, number: int, identifier: str) -> TraceProblem:
     message = f"{identifier} is referred to, but no clause or erratum is called so"
-    return Problem(ProblemKind.UNKNOWN_REFERENCE, identifier, file, number, message)
+    return TraceProblem(ProblemKind.UNKNOWN_REFERENCE, identifier, file, number, message)
 
 
 def _link_fault(file: str, target: str, clause: Clause, anchors: set[tuple[str, str]]) -> str:
@@ -132,7 +132,7 @@ def _link_fault(file: str, target: str, clause: Clause, anchors: set[tuple[str, 
     return "" if home in anchors else f"needs the anchor {'#'.join(home)}, which is not set"
 
 
-def _name_problems(specification: Specification) -> Iterator[Problem]:
+def _name_problems(specification: Specification) -> Iterator[TraceProblem]:
     """Clauses, errata and labels that name something which does not exist."""
     known = specification.clauses
     for clause in known.values():
@@ -140,7 +140,7 @@ def _name_problems(specification: Specification) -> Iterator[Problem]:
             if not isinstance(known.get(identifier), Erratum):
                 message = f"{clause.identifier} repairs {identifier}, which is no erratum"
                 kind = ProblemKind.UNKNOWN_ERRATUM
-                yield Problem(kind, identifier, clause.file, clause.line, message)
+                yield TraceProblem(kind, identifier, clause.file, clause.line, message)
     listing: list[Erratum | PaperLabel] = [*specification.labels.values()]
     listing += [clause for clause in known.values() if isinstance(clause, Erratum)]
     for item in listing:
@@ -149,27 +149,31 @@ def _name_problems(specification: Specification) -> Iterator[Problem]:
                 name = item.identifier if isinstance(item, Erratum) else item.label
                 message = f"{name} names {identifier}, which is no clause"
                 kind = ProblemKind.UNKNOWN_CLAUSE
-                yield Problem(kind, identifier, item.file, item.line, message)
+                yield TraceProblem(kind, identifier, item.file, item.line, message)
 
 
-def _marker_problems(specification: Specification, markers: Iterable[Marker]) -> Iterator[Problem]:
+def _marker_problems(
+    specification: Specification, markers: Iterable[Marker]
+) -> Iterator[TraceProblem]:
     """Markers that name an unknown id, and witnesses of something that is no erratum."""
     for marker in markers:
         known = marker.identifier in specification.clauses
-        misused = marker.role is Role.WITNESSED and not is_erratum_identifier(marker.identifier)
+        misused = marker.role is SourceRole.WITNESSED and not is_erratum_identifier(
+            marker.identifier
+        )
         if not known:
             kind = ProblemKind.UNKNOWN_MARKER
             message = f"{marker.symbol} names {marker.identifier}, which the spec does not define"
-            yield Problem(kind, marker.identifier, marker.file, marker.line, message)
+            yield TraceProblem(kind, marker.identifier, marker.file, marker.line, message)
         elif misused:
             kind = ProblemKind.WITNESS_OF_CLAUSE
             message = f"{marker.symbol} is a witness of {marker.identifier}, which is no erratum"
-            yield Problem(kind, marker.identifier, marker.file, marker.line, message)
+            yield TraceProblem(kind, marker.identifier, marker.file, marker.line, message)
 
 
 def _gap_problems(
     specification: Specification, markers: Iterable[Marker], not_yet: Iterable[NotYet]
-) -> Iterator[Problem]:
+) -> Iterator[TraceProblem]:
     """Gaps that are not listed, and listed gaps that are unknown, repeated or closed."""
     rows = rows_of(specification, markers)
     open_gaps = {(name, gap) for name, row in rows.items() for gap in gaps(row)}
@@ -186,9 +190,9 @@ def _gap_problems(
         listed.add(key)
         if kind is not None:
             message = f"the list of gaps has {entry.identifier} {entry.gap}, {reason}"
-            yield Problem(kind, entry.identifier, entry.file, entry.line, message)
+            yield TraceProblem(kind, entry.identifier, entry.file, entry.line, message)
     for name, row in rows.items():
         for gap in gaps(row):
             if (name, gap) not in listed:
                 message = f"{name} ({row.clause.kind}) {_GAP_MESSAGES[gap].format(name)}"
-                yield Problem(ProblemKind.GAP, name, row.clause.file, row.clause.line, message)
+                yield TraceProblem(ProblemKind.GAP, name, row.clause.file, row.clause.line, message)

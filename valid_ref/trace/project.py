@@ -5,8 +5,8 @@ from pathlib import Path
 
 import attrs
 
-from valid_ref.trace.matrix import NotYet, Row, read_not_yet, rows_of
-from valid_ref.trace.problems import Problem, check
+from valid_ref.trace.matrix import ClauseRow, NotYet, read_not_yet, rows_of
+from valid_ref.trace.problems import TraceProblem, check
 from valid_ref.trace.sources import Marker, scan_sources
 from valid_ref.trace.spec_text import (
     Specification,
@@ -30,8 +30,8 @@ class Trace:
     specification: Specification
     markers: tuple[Marker, ...]
     not_yet: tuple[NotYet, ...]
-    rows: Mapping[str, Row]
-    problems: tuple[Problem, ...]
+    rows: Mapping[str, ClauseRow]
+    problems: tuple[TraceProblem, ...]
     installed: bool = False
 
 

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 
-from valid_ref.trace.matrix import Gap, Row, gaps
-from valid_ref.trace.problems import Problem
+from valid_ref.trace.matrix import ClauseRow, Gap, gaps
+from valid_ref.trace.problems import TraceProblem
 from valid_ref.trace.project import Trace
 from valid_ref.trace.sources import Marker
-from valid_ref.trace.spec_text import Content, Erratum, Kind, PaperLabel, TraceError
+from valid_ref.trace.spec_text import ClauseKind, Content, Erratum, PaperLabel, TraceError
 
 Json = dict[str, object]
 
@@ -38,8 +38,8 @@ SHOWN = 3
 class Explanation:
     """What was asked for: a row or a label; `clauses` restate the label or repair the erratum."""
 
-    subject: Row | PaperLabel
-    clauses: tuple[Row, ...] = ()
+    subject: ClauseRow | PaperLabel
+    clauses: tuple[ClauseRow, ...] = ()
 
 
 def look_up(trace: Trace, identifier: str) -> Explanation:
@@ -78,7 +78,7 @@ def _label(trace: Trace, name: str) -> Explanation:
     return Explanation(label, _rows(trace, identifiers))
 
 
-def _rows(trace: Trace, identifiers: Iterable[str]) -> tuple[Row, ...]:
+def _rows(trace: Trace, identifiers: Iterable[str]) -> tuple[ClauseRow, ...]:
     """The rows of the ids that exist, each once, in order."""
     return tuple(trace.rows[name] for name in dict.fromkeys(identifiers) if name in trace.rows)
 
@@ -88,10 +88,10 @@ def summarise(trace: Trace) -> dict[str, int]:
     rows = trace.rows.values()
     kinds = Counter(row.clause.kind for row in rows)
     return {
-        "rules": kinds[Kind.RULE],
-        "terms": kinds[Kind.TERM],
-        "claims": kinds[Kind.CLAIM],
-        "errata": kinds[Kind.ERRATUM],
+        "rules": kinds[ClauseKind.RULE],
+        "terms": kinds[ClauseKind.TERM],
+        "claims": kinds[ClauseKind.CLAIM],
+        "errata": kinds[ClauseKind.ERRATUM],
         **{column: sum(bool(getattr(row, column)) for row in rows) for column in COLUMNS},
         "gaps": sum(len(gaps(row)) for row in rows),
         "not_yet": sum(len(accepted_gaps(trace, name)) for name in trace.rows),
@@ -122,7 +122,7 @@ def render_summary(trace: Trace) -> str:
     ).format(**summarise(trace))
 
 
-def render_problems(problems: Iterable[Problem]) -> str:
+def render_problems(problems: Iterable[TraceProblem]) -> str:
     """One line for each problem, as compilers write them."""
     return "\n".join(
         f"{problem.file}:{problem.line}: {problem.kind}: {problem.message}" for problem in problems
@@ -144,7 +144,7 @@ def explain(trace: Trace, identifier: str) -> str:
     return "\n".join(lines)
 
 
-def _cells(trace: Trace, row: Row) -> tuple[str, ...]:
+def _cells(trace: Trace, row: ClauseRow) -> tuple[str, ...]:
     """The cells of one clause."""
     proofs = (row.proved, row.proved_coq)
     columns = (row.implemented, row.tested, row.explored, *proofs, row.witnessed)
@@ -153,7 +153,7 @@ def _cells(trace: Trace, row: Row) -> tuple[str, ...]:
     return (clause.identifier, clause.kind, *counts, _open(trace, row), ", ".join(clause.labels))
 
 
-def _open(trace: Trace, row: Row) -> str:
+def _open(trace: Trace, row: ClauseRow) -> str:
     """The gaps of a clause, an accepted one in brackets."""
     accepted = accepted_gaps(trace, row.clause.identifier)
     return " ".join(f"({gap})" if gap in accepted else gap for gap in gaps(row)) or "-"
@@ -174,7 +174,7 @@ def _label_lines(label: PaperLabel) -> list[str]:
     return [f"{label.label}  paper label  {label.file}:{label.line}", *_wrapped(label.what)]
 
 
-def _row_lines(trace: Trace, row: Row) -> list[str]:
+def _row_lines(trace: Trace, row: ClauseRow) -> list[str]:
     """A clause or erratum and everything tied to it."""
     clause = row.clause
     lines = [f"{clause.identifier}  {clause.kind}  {clause.file}:{clause.line}"]
@@ -212,7 +212,7 @@ def matrix_as_json(trace: Trace) -> Json:
     }
 
 
-def problems_as_json(problems: Iterable[Problem]) -> list[Json]:
+def problems_as_json(problems: Iterable[TraceProblem]) -> list[Json]:
     """All problems."""
     return [attrs.asdict(problem) for problem in problems]
 
@@ -223,13 +223,13 @@ def explain_as_json(trace: Trace, identifier: str) -> Json:
     subject = found.subject
     return {
         "subject": _row_as_json(trace, subject)
-        if isinstance(subject, Row)
+        if isinstance(subject, ClauseRow)
         else attrs.asdict(subject),
         "clauses": [_row_as_json(trace, row) for row in found.clauses],
     }
 
 
-def _row_as_json(trace: Trace, row: Row) -> Json:
+def _row_as_json(trace: Trace, row: ClauseRow) -> Json:
     """One clause or erratum and everything tied to it; the role tells both forms of proof apart."""
     return {
         **attrs.asdict(row.clause),
@@ -260,7 +260,7 @@ def errata_with_places(text: str, trace: Trace) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _places(rows: Mapping[str, Row], identifier: str) -> list[str]:
+def _places(rows: Mapping[str, ClauseRow], identifier: str) -> list[str]:
     row = rows[identifier]
     erratum = row.clause
     if not isinstance(erratum, Erratum):
@@ -272,7 +272,7 @@ def _places(rows: Mapping[str, Row], identifier: str) -> list[str]:
     checks = [marker for one in (row, *carriers) for marker in (*one.tested, *one.explored)]
     checks += [marker for one in (row, *carriers) for marker in one.proved]
     check = _named(checks)
-    if not checks and all(one.clause.kind is Kind.TERM for one in carriers):
+    if not checks and all(one.clause.kind is ClauseKind.TERM for one in carriers):
         check = "the repair is a definition."
     return [f"*Witness:* {witness}", f"*Check:* {check}"]
 

@@ -22,7 +22,7 @@ from valid_ref.trace.spec_text import (
 )
 
 
-class Role(StrEnum):
+class SourceRole(StrEnum):
     """How a source is tied to a clause."""
 
     IMPLEMENTED = "implemented"
@@ -38,7 +38,7 @@ class Marker:
     """One id that a source names, and where a reader should look."""
 
     identifier: str
-    role: Role
+    role: SourceRole
     file: str
     line: int
     symbol: str
@@ -48,11 +48,11 @@ SOURCE_DIRECTORIES = ("valid_ref", "proofs_check", "torch_backend", "benchmarks"
 TEST_DIRECTORIES = ("tests",)
 COQ_DIRECTORIES = ("proofs_check",)
 KEYWORDS = {
-    "Implements": Role.IMPLEMENTED,
-    "Explores": Role.EXPLORED,
-    "Proves": Role.PROVED,
+    "Implements": SourceRole.IMPLEMENTED,
+    "Explores": SourceRole.EXPLORED,
+    "Proves": SourceRole.PROVED,
 }
-MARKS = {"checks": Role.TESTED, "witness": Role.WITNESSED}
+MARKS = {"checks": SourceRole.TESTED, "witness": SourceRole.WITNESSED}
 
 Definition = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 Reader = Callable[[bytes, str], Iterator[Marker]]
@@ -97,7 +97,7 @@ def _sources(root: Path) -> Iterator[tuple[Path, Reader]]:
                     yield path, reader
 
 
-def marker_lines(text: str, file: str, first_line: int) -> Iterator[tuple[Role, str, int]]:
+def marker_lines(text: str, file: str, first_line: int) -> Iterator[tuple[SourceRole, str, int]]:
     """The role, id and line of every marker in a docstring or comment that starts at a line.
 
     A marker is a keyword, a colon and ids; the list may wrap after a comma.
@@ -186,7 +186,7 @@ def _pytestmark(node: ast.Module | ast.ClassDef) -> Iterator[ast.expr]:
             yield value
 
 
-def _marks_in(expression: ast.expr, file: str) -> Iterator[tuple[Role, str]]:
+def _marks_in(expression: ast.expr, file: str) -> Iterator[tuple[SourceRole, str]]:
     """The marks in an expression, also inside `pytest.param(..., marks=...)`."""
     called: set[ast.expr] = set()
     for part in ast.walk(expression):
@@ -200,7 +200,7 @@ def _marks_in(expression: ast.expr, file: str) -> Iterator[tuple[Role, str]]:
             raise located(file, part.lineno, message)
 
 
-def _role(function: ast.expr) -> Role | None:
+def _role(function: ast.expr) -> SourceRole | None:
     """The role of `pytest.mark.checks`, `mark.witness` and the like; nothing for another mark."""
     if not isinstance(function, ast.Attribute):
         return None
@@ -231,7 +231,7 @@ def _coq_markers(source: bytes, file: str) -> Iterator[Marker]:
     comments, code = _split_coq(text, file)
     for start, comment in comments:
         for role, identifier, line in marker_lines(comment, file, _line(text, start)):
-            if role is not Role.PROVED:
+            if role is not SourceRole.PROVED:
                 raise located(file, line, "a comment in Coq says Proves:, nothing else")
             found = _COQ_STATEMENT.search(code, start)
             if found is None:
@@ -242,7 +242,7 @@ def _coq_markers(source: bytes, file: str) -> Iterator[Marker]:
             if keyword in ("Axiom", "Conjecture") or _COQ_UNPROVED.search(proof):
                 message = f"{name} is said to prove {identifier}, but it has no finished proof"
                 raise located(file, line, message)
-            yield Marker(identifier, Role.PROVED_COQ, file, _line(code, found.start(1)), name)
+            yield Marker(identifier, SourceRole.PROVED_COQ, file, _line(code, found.start(1)), name)
 
 
 def _split_coq(text: str, file: str) -> tuple[list[tuple[int, str]], str]:

@@ -45,7 +45,7 @@ class TraceError(ValidRefError):
     """The specification or a source cannot be read; the message begins with `file:line:`."""
 
 
-class Kind(StrEnum):
+class ClauseKind(StrEnum):
     """What a clause is; it decides what the clause needs."""
 
     RULE = "rule"
@@ -66,7 +66,7 @@ class Clause:
     """One normative paragraph; `text` is without its id, kind and list of labels and errata."""
 
     identifier: str
-    kind: Kind
+    kind: ClauseKind
     text: str
     file: str
     line: int
@@ -265,7 +265,7 @@ def _clause(page: Page, number: int, start: re.Match[str]) -> Clause | TraceErro
         return located(page.file, number, message)
     return Clause(
         identifier=identifier,
-        kind=Kind(kind),
+        kind=ClauseKind(kind),
         text=text,
         file=page.file,
         line=number,
@@ -301,7 +301,7 @@ def _erratum(page: Page, number: int, identifier: str, title: str) -> Erratum | 
         return located(page.file, number, message)
     return Erratum(
         identifier=identifier,
-        kind=Kind.ERRATUM,
+        kind=ClauseKind.ERRATUM,
         text=text,
         file=page.file,
         line=number,
@@ -325,7 +325,11 @@ def _section(page: Page, number: int) -> str:
 
 
 def _labels(page: Page) -> Iterator[PaperLabel | TraceError]:
-    """The labels of the table rows `label | what it is | clauses`, in order."""
+    """The labels of the table rows `label | what it is | clauses`, in order.
+
+    Rows are split here because a reader of Markdown cuts and fills every row to the width of the
+    table's head: a bar too many would change a meaning unnoticed, and here it is refused.
+    """
     for number, line in page.numbered():
         if not _LABEL_ROW.match(line):
             continue

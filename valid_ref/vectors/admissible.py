@@ -14,7 +14,7 @@ import numpy as np
 from valid_ref.guarantees import admissible as reference
 from valid_ref.guarantees.admissible import heterogeneity as reference_heterogeneity
 from valid_ref.losses import Problem, Quadratic
-from valid_ref.vectors.document import COMPARE, Family, VectorCase, VectorError, operation
+from valid_ref.vectors.document import COMPARE, VectorCase, VectorError, VectorFamily, operation
 from valid_ref.vectors.schema import AGENT, FLAG, NULL, RATIO, Json, either, fields, many
 
 TOLERANCE = 2.0**-40
@@ -158,7 +158,7 @@ def _root(value: Fraction) -> Fraction:
 OPERATIONS = (heterogeneity, phi, member, ellipsoid, distance)
 
 
-def family() -> Family:
+def family() -> VectorFamily:
     """All cases of the admissible sets."""
     line = [_loss([1], [c]) for c in (0, 2, 4)]
     plane = [
@@ -189,7 +189,7 @@ def family() -> Family:
     def away(name: str, comment: str, delta: float, point: Sequence[int]) -> VectorCase:
         return distance(name, comment, round_, (0, 1), delta, point=point)
 
-    return Family(
+    return VectorFamily(
         "admissible",
         "Heterogeneity and admissible models (GU-1 to GU-6 of spec/guarantees.md) for losses "
         "(x - c)' H (x - c) / 2 with diagonal H.",

@@ -8,7 +8,7 @@ from valid_ref.protocols.agreement import PHASE, ValidationStateAgreement
 from valid_ref.reading import Reading
 from valid_ref.schedule import Precision, Schedule
 from valid_ref.vectors.broadcasts import WITHOUT, Words
-from valid_ref.vectors.document import Family, Operation, VectorCase
+from valid_ref.vectors.document import Operation, VectorCase, VectorFamily
 from valid_ref.vectors.sample import parameters_for
 from valid_ref.vectors.schema import AGENT, ALARMS, EDGES, FLAG, SMALL, fields, many
 from valid_ref.vectors.spoken import SAID, WORDS, Scribe, graph_json
@@ -106,9 +106,9 @@ def _cases() -> tuple[VectorCase, ...]:
     )  # fmt: skip
 
 
-def family() -> Family:
+def family() -> VectorFamily:
     """All cases of the agreement."""
-    return Family(
+    return VectorFamily(
         "agreement",
         "ValidationStateAgreement (spec/validation-state-agreement.md) on small graphs.",
         (

@@ -9,7 +9,7 @@ from valid_ref.guarantees import bounds as reference
 from valid_ref.lattice import LatticeParameters
 from valid_ref.protocols.parameters import Bounds
 from valid_ref.schedule import Precision, Schedule
-from valid_ref.vectors.document import Family, VectorCase, operation
+from valid_ref.vectors.document import VectorCase, VectorFamily, operation
 from valid_ref.vectors.schema import INTEGER, NULL, RATIO, SMALL, VECTOR, Json, either, fields
 
 Vector = Sequence[int]
@@ -102,7 +102,7 @@ def conflicts(step_bits: int, gradient: Vector, *, start_squared: int, **given: 
 OPERATIONS = (root, derive, configure, conflicts)
 
 
-def family() -> Family:
+def family() -> VectorFamily:
     """All cases of the bounds."""
     steps = (873813, 748983, 655360, 582542, 524288, 476625)
     long: Json = {"fraction_bits": 28, "step_bits": 20, "mixing": (95325,) * 6, "gradient": steps}
@@ -121,7 +121,7 @@ def family() -> Family:
         squares: Json = {"model_squared": models, "gradient_squared": gradients}
         return conflicts(name, comment, 1, (3, 2), **limits, **squares, start_squared=start)
 
-    return Family(
+    return VectorFamily(
         "bounds",
         "The norm bounds B_t and C_t, as squares in lattice units: GU-8 of spec/guarantees.md.",
         (

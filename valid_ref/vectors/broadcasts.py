@@ -10,7 +10,7 @@ from valid_ref.machine import Message, run_machine
 from valid_ref.protocols.valid import KEYS, Valid
 from valid_ref.reading import Reading
 from valid_ref.schedule import Precision, Schedule
-from valid_ref.vectors.document import Family, Operation, VectorCase
+from valid_ref.vectors.document import Operation, VectorCase, VectorFamily
 from valid_ref.vectors.sample import parameters_for
 from valid_ref.vectors.schema import (
     AGENT,
@@ -26,7 +26,8 @@ from valid_ref.vectors.schema import (
     whole,
 )
 from valid_ref.vectors.spoken import SAID, WORDS, Scribe, graph_json
-from valid_ref.wire import Listed, alarms_as_json
+from valid_ref.wire import alarms_as_json
+from valid_ref.words import Listed
 
 PRIME = 10007
 Words = Mapping[tuple[int, int, int], Message]
@@ -177,9 +178,9 @@ def _cases() -> tuple[VectorCase, ...]:
     )  # fmt: skip
 
 
-def family() -> Family:
+def family() -> VectorFamily:
     """All cases of the broadcast."""
-    return Family(
+    return VectorFamily(
         "broadcast",
         "ValidatedBroadcast (spec/validated-broadcast.md) on small graphs.",
         (

@@ -194,7 +194,7 @@ def operation(
 
 
 @attrs.frozen
-class Family:
+class VectorFamily:
     """The cases of one file.
 
     Implements: VE-1, VE-3.
@@ -286,7 +286,7 @@ def _name(reference: Json) -> str:
     return name
 
 
-def schema_of(family: Family) -> Json:
+def schema_of(family: VectorFamily) -> Json:
     """The schema of a family's file; it names only the common forms that it uses.
 
     Implements: VE-1.

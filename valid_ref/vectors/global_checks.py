@@ -18,7 +18,7 @@ from valid_ref.protocols.parameters import (
 )
 from valid_ref.schedule import Precision, Schedule
 from valid_ref.vectors import sample
-from valid_ref.vectors.document import COMPARE, Family, VectorCase, operation
+from valid_ref.vectors.document import COMPARE, VectorCase, VectorFamily, operation
 from valid_ref.vectors.sample import TRANSCRIPTS
 from valid_ref.vectors.schema import (
     AGENT,
@@ -308,9 +308,9 @@ def _check_cases() -> list[VectorCase]:
     ]
 
 
-def family() -> Family:
+def family() -> VectorFamily:
     """All cases of the global checks."""
-    return Family(
+    return VectorFamily(
         "global-checks",
         "Weights, thresholds, estimates and checks of GlobalValidate (spec/global-validate.md).",
         (

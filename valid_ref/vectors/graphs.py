@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from valid_ref.graph import AgentGraph, assumption_1, assumption_1_plus
 from valid_ref.graph_families import complete, cycle, paper_graph, path, star
-from valid_ref.vectors.document import COMPARE, Family, VectorCase, operation
+from valid_ref.vectors.document import COMPARE, VectorCase, VectorFamily, operation
 from valid_ref.vectors.schema import AGENT, EDGES, FLAG, SMALL, Json, exactly, fields, many
 from valid_ref.vectors.spoken import graph_json
 
@@ -45,13 +45,13 @@ def assumptions(agents: int, edges: Edges, byzantine: Sequence[int]) -> Json:
 OPERATIONS = (graph, assumptions)
 
 
-def family() -> Family:
+def family() -> VectorFamily:
     """All cases of graphs."""
 
     def assume(name: str, comment: str, graph: AgentGraph, *byzantine: int) -> VectorCase:
         return assumptions(name, comment, **graph_json(graph), byzantine=byzantine)
 
-    return Family(
+    return VectorFamily(
         "graph",
         "Graphs (spec/model.md) and the assumptions on Byzantine sets (spec/adversary.md).",
         (COMPARE,),

@@ -6,7 +6,7 @@ from valid_ref import hashing
 from valid_ref.hashing import PrimeField, hash_integers, hash_vector
 from valid_ref.lattice import MERSENNE_61
 from valid_ref.schedule import Precision, Schedule
-from valid_ref.vectors.document import COMPARE, Family, VectorCase, operation
+from valid_ref.vectors.document import COMPARE, VectorCase, VectorFamily, operation
 from valid_ref.vectors.schema import (
     INTEGER,
     RATIO,
@@ -158,10 +158,10 @@ def _hashes() -> Iterable[VectorCase]:
     )
 
 
-def family() -> Family:
+def family() -> VectorFamily:
     """All cases of the hash."""
     long = [0, 1, *[0] * 11, -1]
-    return Family(
+    return VectorFamily(
         "hash",
         "The prime field and the polynomial hash of spec/hashing.md.",
         (
@@ -243,7 +243,7 @@ def four_hashes(
 TRANSCRIPT_OPERATIONS = (round_polynomials, four_hashes)
 
 
-def transcript_family() -> Family:
+def transcript_family() -> VectorFamily:
     """All cases of the per-round form: one polynomial a round, four hashes of a transcript."""
 
     def four(
@@ -276,7 +276,7 @@ def transcript_family() -> Family:
     above = [20, 30], [[100, -100], [26, 27], [-13, 14]], [[39, -40], [1000, -1000]]
     ends = [1, MERSENNE_61 - 1]
     needs_64 = "a prime for which sums of residues need more than 63 bits"
-    return Family(
+    return VectorFamily(
         "transcript-hashes",
         "The four hashes of a transcript, spec/hashing.md HA-9 and HA-10.",
         (COMPARE,),

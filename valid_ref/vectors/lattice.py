@@ -9,7 +9,7 @@ import numpy as np
 from valid_ref import lattice as reference
 from valid_ref.lattice import MERSENNE_61, LatticeError, LatticeParameters, default_limits
 from valid_ref.schedule import Precision, Schedule, make_schedule
-from valid_ref.vectors.document import COMPARE, Family, VectorCase, operation
+from valid_ref.vectors.document import COMPARE, VectorCase, VectorFamily, operation
 from valid_ref.vectors.schema import (
     DOUBLE,
     FLAG,
@@ -310,9 +310,9 @@ def _cases() -> tuple[VectorCase, ...]:
     )  # fmt: skip
 
 
-def family() -> Family:
+def family() -> VectorFamily:
     """All cases of the lattice."""
-    return Family(
+    return VectorFamily(
         "lattice",
         "Exact arithmetic of spec/arithmetic.md: every operation that agents do on integers.",
         (COMPARE,),

@@ -11,7 +11,7 @@ from valid_ref.protocols.learn import LearningMessage, Transcripts
 from valid_ref.protocols.parameters import CheckedKeys, ValidParameters
 from valid_ref.reading import Reading
 from valid_ref.vectors import sample
-from valid_ref.vectors.document import COMPARE, Family, VectorCase, operation
+from valid_ref.vectors.document import COMPARE, VectorCase, VectorFamily, operation
 from valid_ref.vectors.sample import TRANSCRIPTS, transcript
 from valid_ref.vectors.schema import (
     AGENT,
@@ -239,9 +239,9 @@ def _hash_cases() -> tuple[VectorCase, ...]:
     )  # fmt: skip
 
 
-def family() -> Family:
+def family() -> VectorFamily:
     """All cases of the local checks."""
-    return Family(
+    return VectorFamily(
         "local-checks",
         "The checks of LocalValidate (spec/local-validate.md) as one agent makes them.",
         (

@@ -12,7 +12,7 @@ from valid_ref.protocols.parameters import Bounds, CheckedKeys, ValidParameters,
 from valid_ref.protocols.valid import Valid
 from valid_ref.schedule import Precision, Schedule
 from valid_ref.vectors import sample
-from valid_ref.vectors.document import Family, Operation, VectorCase, make
+from valid_ref.vectors.document import Operation, VectorCase, VectorFamily, make
 from valid_ref.vectors.schema import SMALL, VECTOR, Json, fields, integer_vector, ref, whole, wholes
 from valid_ref.vectors.spoken import graph_json
 from valid_ref.wire import parameters_in_digits
@@ -171,9 +171,9 @@ def _cases() -> tuple[VectorCase, ...]:
     )
 
 
-def family() -> Family:
+def family() -> VectorFamily:
     """All cases of public parameters."""
-    return Family(
+    return VectorFamily(
         "parameters",
         "Public parameters of a run: those that are admitted, and the clauses that refuse others.",
         ("For each case, make the parameters as for a run and compare.",),

@@ -31,7 +31,7 @@ from valid_ref.vectors import (
     runs,
     runs_attacks,
 )
-from valid_ref.vectors.document import Family, VectorCase, VectorError, schema_of, text_of
+from valid_ref.vectors.document import VectorCase, VectorError, VectorFamily, schema_of, text_of
 
 IDS = "ids.txt"
 """Every id ever published, with the digest of its meaning."""
@@ -39,7 +39,7 @@ IDS = "ids.txt"
 _LINE = re.compile(r"[a-z0-9./-]+ [0-9a-f]{64}( retired)?")
 
 
-def families() -> tuple[Family, ...]:
+def families() -> tuple[VectorFamily, ...]:
     """All families, generated anew."""
     return (
         graphs.family(),
@@ -59,7 +59,7 @@ def families() -> tuple[Family, ...]:
     )
 
 
-def generate(made: Sequence[Family], published: str = "") -> Mapping[str, str]:
+def generate(made: Sequence[VectorFamily], published: str = "") -> Mapping[str, str]:
     """File names and texts; ids that were published before keep their place and their meaning.
 
     Implements: VE-1, VE-6.
@@ -72,7 +72,7 @@ def generate(made: Sequence[Family], published: str = "") -> Mapping[str, str]:
     return texts
 
 
-def summary(made: Sequence[Family]) -> str:
+def summary(made: Sequence[VectorFamily]) -> str:
     """The families with their cases, one in a line."""
     lines = []
     for family in made:
@@ -115,7 +115,7 @@ def _ids(published: str, cases: list[VectorCase]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write(directory: Path, made: Sequence[Family]) -> tuple[str, ...]:
+def write(directory: Path, made: Sequence[VectorFamily]) -> tuple[str, ...]:
     """Write all files; the names of those that changed. Ids already there are kept.
 
     Implements: VE-6.
@@ -133,7 +133,7 @@ def write(directory: Path, made: Sequence[Family]) -> tuple[str, ...]:
     return tuple(changed)
 
 
-def differences(directory: Path, made: Sequence[Family]) -> tuple[str, ...]:
+def differences(directory: Path, made: Sequence[VectorFamily]) -> tuple[str, ...]:
     """The files that are not what the reference generates, or that do not belong there.
 
     Implements: VE-6.

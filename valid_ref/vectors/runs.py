@@ -19,7 +19,7 @@ from valid_ref.protocols.valid import Private
 from valid_ref.scenario import Scenario, parts, prepare
 from valid_ref.scenario.build import Prepared
 from valid_ref.schedule import Precision
-from valid_ref.vectors.document import Family, Operation, VectorCase
+from valid_ref.vectors.document import Operation, VectorCase, VectorFamily
 from valid_ref.vectors.schema import (
     AGENT,
     ALARMS,
@@ -138,9 +138,9 @@ def _end(execution: Execution, agent: int) -> Json:
     }
 
 
-def run_family(name: str, about: str, cases: tuple[VectorCase, ...]) -> Family:
+def run_family(name: str, about: str, cases: tuple[VectorCase, ...]) -> VectorFamily:
     """A file of whole runs."""
-    return Family(name, about, HARNESS, (OPERATION,), cases)
+    return VectorFamily(name, about, HARNESS, (OPERATION,), cases)
 
 
 PRECISION = Precision(10, 6)
@@ -267,7 +267,7 @@ def _strict(scenario: Scenario) -> Scenario:
     return attrs.evolve(scenario, checks=(parts.Check("t", parts.Polynomial(), thresholds),))
 
 
-def honest_family() -> Family:
+def honest_family() -> VectorFamily:
     """All honest runs."""
     wide = attrs.evolve(small("path:2"), precision=Precision(40, 10), start=(3.5, -2.25))
     fine = attrs.evolve(

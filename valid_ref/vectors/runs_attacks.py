@@ -57,7 +57,7 @@ from valid_ref.protocols.parameters import CheckedKeys
 from valid_ref.protocols.valid import ESTIMATES, HASHES, KEYS
 from valid_ref.scenario import Scenario, parts
 from valid_ref.schedule import Schedule
-from valid_ref.vectors.document import Family, VectorCase
+from valid_ref.vectors.document import VectorCase, VectorFamily
 from valid_ref.vectors.runs import (
     PRECISION,
     SIZES,
@@ -154,8 +154,8 @@ def _attacks() -> tuple[VectorCase, ...]:
                  attrs.evolve(attacked(DeltaPlusEpsilon()), checks=(NARROW,))),
         _attack("honest code on flipped data", LabelFlip()),
         _attack("honest code that climbs", LabelFlip(ascend=True), name="ascend"),
-        _attack("noise on the model, one to all", Gaussian()),
-        _attack("noise, another on every edge", Gaussian(per_edge=True), name="per-edge"),
+        _attack("noise on the model, one to all", Gaussian(), name="2"),
+        _attack("noise, another on every edge", Gaussian(per_edge=True), name="per-edge-2"),
         _attack("the own model negated", SignFlip()),
         _attack("a little is enough", Alie()),
         _attack("inner-product manipulation", InnerProduct()),
@@ -259,7 +259,7 @@ def _attacks() -> tuple[VectorCase, ...]:
     )  # fmt: skip
 
 
-def attack_family() -> Family:
+def attack_family() -> VectorFamily:
     """All runs with attacks."""
     return run_family(
         "runs-attacks",
@@ -301,7 +301,7 @@ def _weighted() -> Scenario:
     return attrs.evolve(small("path:4", 1), checks=(check,))
 
 
-def errata_family() -> Family:
+def errata_family() -> VectorFamily:
     """All runs of errata."""
     hidden = attacked(HiddenTranscripts(), "path:6", (0, 1, 4, 5))
     lone = attacked(LoneVictim(4.0), "path:2", (1,))

@@ -17,10 +17,10 @@ from torch_backend.attacks import (
     GradientLie,
     InnerProduct,
     Isolation,
+    LearningView,
     Mimic,
     SignFlip,
     Spectral,
-    View,
 )
 from torch_backend.attacks.attack import FalseModel
 from valid_ref.adversary.models import alie_z, fiedler_vector
@@ -29,41 +29,41 @@ from valid_ref.graph_families import parse_family
 EACH = settings.default.max_examples // 3
 """Examples for each of the formulas, of which there are many."""
 
-Formula = Callable[[View, int, int], np.ndarray]
+Formula = Callable[[LearningView, int, int], np.ndarray]
 """The real model, in lattice units, that a sender should send to a receiver."""
 
 
-def rows(view: View, agents: object) -> np.ndarray:
+def rows(view: LearningView, agents: object) -> np.ndarray:
     return view.models[list(agents)].numpy().astype(np.float64)  # type: ignore[call-overload]
 
 
-def near(view: View, receiver: int) -> list[int]:
+def near(view: LearningView, receiver: int) -> list[int]:
     around = {receiver, *view.graph.neighbours(receiver)} - set(view.byzantine)
     return sorted(around) or list(view.honest)
 
 
-def honest_around(view: View, i: int) -> list[int]:
+def honest_around(view: LearningView, i: int) -> list[int]:
     return [u for u in view.graph.neighbours(i) if u not in view.byzantine]
 
 
-def gang_of(view: View, i: int) -> list[int]:
+def gang_of(view: LearningView, i: int) -> list[int]:
     return [u for u in view.graph.neighbours(i) if u in view.byzantine]
 
 
-def dissensus(view: View, _sender: int, i: int) -> np.ndarray:
+def dissensus(view: LearningView, _sender: int, i: int) -> np.ndarray:
     own = rows(view, [i])[0]
     pull = sum((row - own for row in rows(view, honest_around(view, i))), start=0 * own)
     return own - 2 * pull / max(1, len(gang_of(view, i)))
 
 
-def spectral(view: View, _sender: int, i: int) -> np.ndarray:
+def spectral(view: LearningView, _sender: int, i: int) -> np.ndarray:
     mode = fiedler_vector(view.graph, view.honest)
     along = mode @ rows(view, view.honest)
     weight = mode[view.honest.index(i)] if i in view.honest else 0
     return rows(view, [i])[0] + 0.5 * weight * along
 
 
-def equivocation(view: View, sender: int, receiver: int) -> np.ndarray:
+def equivocation(view: LearningView, sender: int, receiver: int) -> np.ndarray:
     sign = 1 if view.graph.neighbours(sender).index(receiver) % 2 == 0 else -1
     return rows(view, [sender])[0] + sign * 0.25 * 2**view.parameters.precision.fraction_bits
 
@@ -104,7 +104,7 @@ FORMULAS: dict[str, tuple[FalseModel, Formula]] = {
 @pytest.mark.parametrize("name", FORMULAS)
 @settings(max_examples=EACH)
 @given(view=views(extreme=False))
-def test_the_model_on_every_edge_is_the_formula(name: str, view: View) -> None:
+def test_the_model_on_every_edge_is_the_formula(name: str, view: LearningView) -> None:
     attack, formula = FORMULAS[name]
     for (b, u), (model, _) in told(view, attack.deviate(view)).items():
         # Half a unit of rounding, and the last bits of float64.
@@ -116,7 +116,7 @@ def test_the_model_on_every_edge_is_the_formula(name: str, view: View) -> None:
 @settings(max_examples=EACH)
 @given(view=views(), honest=st.booleans())
 def test_models_stay_in_range_and_gradients_fit_or_are_the_honest_ones(
-    name: str, view: View, honest: bool
+    name: str, view: LearningView, honest: bool
 ) -> None:
     attack = attrs.evolve(FORMULAS[name][0], gradient="honest" if honest else "consistent")
     deviation = attack.deviate(view)
@@ -132,7 +132,7 @@ def test_models_stay_in_range_and_gradients_fit_or_are_the_honest_ones(
 
 
 @given(view=views(extreme=False))
-def test_isolation_leaves_its_receiver_where_it_is(view: View) -> None:
+def test_isolation_leaves_its_receiver_where_it_is(view: LearningView) -> None:
     found = told(view, Isolation().deviate(view))
     for i in view.honest:
         gang = gang_of(view, i)
@@ -156,7 +156,7 @@ def test_isolation_leaves_its_receiver_where_it_is(view: View) -> None:
 @settings(max_examples=EACH)
 @given(view=views(extreme=False))
 def test_with_a_victim_all_are_told_what_is_meant_for_it(
-    make: Callable[[int | None], FalseModel], index: int, view: View
+    make: Callable[[int | None], FalseModel], index: int, view: LearningView
 ) -> None:
     victim = view.honest[min(index, len(view.honest) - 1)]
     deviation = make(victim).deviate(view)

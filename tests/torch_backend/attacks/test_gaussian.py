@@ -7,21 +7,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.torch_backend.attacks.views import told, view_of, views
-from torch_backend.attacks import Deviation, Gaussian, Replacement, View
+from torch_backend.attacks import Gaussian, LearningDeviation, LearningView, Replacement
 from torch_backend.errors import ConfigError
 from valid_ref.graph_families import parse_family
 
 GRAPH = parse_family("complete:4")
 
 
-def quiet_view(d: int = 5, t: int = 1, seed: int = 0, byzantine: tuple[int, ...] = (1, 3)) -> View:
+def quiet_view(
+    d: int = 5, t: int = 1, seed: int = 0, byzantine: tuple[int, ...] = (1, 3)
+) -> LearningView:
     return view_of(GRAPH, byzantine, [[agent] * d for agent in range(4)], t=t, seed=seed)
 
 
 @pytest.mark.checks("EX-8")
 @given(view=views(), sigma=st.floats(0, 100))
 def test_consistent_noise_becomes_the_own_model_and_obeys_the_relation(
-    view: View, sigma: float
+    view: LearningView, sigma: float
 ) -> None:
     deviation = Gaussian(sigma=sigma).deviate(view)
     assert not deviation.edges
@@ -60,7 +62,7 @@ def test_per_edge_every_neighbour_gets_noise_of_its_own() -> None:
 
 @pytest.mark.checks("EX-8", "EX-11")
 def test_the_noise_is_a_function_of_seed_agent_and_round() -> None:
-    def noise(view: View, agent: int) -> list[int]:
+    def noise(view: LearningView, agent: int) -> list[int]:
         found = Gaussian(sigma=1.0).deviate(view)
         return (found.said[agent][0] - view.models[agent]).tolist()
 
@@ -102,7 +104,7 @@ def test_replacement_forgets_the_model() -> None:
 
 def test_noise_beyond_the_range_is_clipped() -> None:
     view = quiet_view()
-    deviation: Deviation = Gaussian(sigma=1e300).deviate(view)
+    deviation: LearningDeviation = Gaussian(sigma=1e300).deviate(view)
     limit = view.parameters.model_limit
     # The range ends beyond 2^53, where float64 has every other integer.
     assert all(limit - 4 <= abs(entry) < limit for entry in deviation.said[1][0].tolist())

@@ -20,18 +20,18 @@ from torch_backend.attacks import (
     Gaussian,
     InconsistentGradient,
     LabelFlip,
+    LearningView,
     Mimic,
     Silence,
     Spectral,
-    View,
 )
-from torch_backend.errors import AttackError, ConfigError
+from torch_backend.errors import BackendAttackError, ConfigError
 from valid_ref.errors import ValidRefError
 from valid_ref.graph_families import parse_family
 
 
 @given(view=views(), units=st.integers(1, 100))
-def test_an_inconsistent_gradient_is_off_in_one_entry(view: View, units: int) -> None:
+def test_an_inconsistent_gradient_is_off_in_one_entry(view: LearningView, units: int) -> None:
     deviation = InconsistentGradient(units=units).deviate(view)
     for b in view.byzantine:
         model, gamma = deviation.said[b]
@@ -41,7 +41,7 @@ def test_an_inconsistent_gradient_is_off_in_one_entry(view: View, units: int) ->
 
 
 @given(view=views(extreme=False), size=st.floats(-50, 50))
-def test_a_push_is_one_step_along_the_diagonal_and_is_kept(view: View, size: float) -> None:
+def test_a_push_is_one_step_along_the_diagonal_and_is_kept(view: LearningView, size: float) -> None:
     deviation = DriftPush(size=size).deviate(view)
     f, k = view.parameters.precision.fraction_bits, view.parameters.precision.step_bits
     A, d = view.parameters.schedule.A(view.t), view.parameters.dimension
@@ -111,7 +111,7 @@ def test_a_network_without_honest_or_byzantine_agents_is_refused(attack: AttackP
 def test_victims_and_numbers_that_do_not_fit_are_refused() -> None:
     graph = parse_family("complete:4")
     for attack in (Mimic(victim=1), Mimic(victim=4), Dissensus(victim=1), Spectral(victim=9)):
-        with pytest.raises(AttackError, match="victim"):
+        with pytest.raises(BackendAttackError, match="victim"):
             attack.check(graph, (1,))
     Mimic(victim=0).check(graph, (1,))
     with pytest.raises(ValidRefError, match="no z"):

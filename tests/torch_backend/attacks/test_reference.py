@@ -9,9 +9,10 @@ import torch
 
 from tests.torch_backend.runs import keys_of, learn, on_edge, program
 from torch_backend import attacks, engine
-from torch_backend.attacks import Attack
+from torch_backend.attacks import LearningAttack
 from valid_ref.adversary import gradients, models
 from valid_ref.adversary.attack import Gradient, Setting
+from valid_ref.coins import Coins
 from valid_ref.execution import execute
 from valid_ref.graph_families import parse_family
 from valid_ref.lattice import FloatVector
@@ -19,7 +20,7 @@ from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.valid import Private
 
 HONEST = {"gradient": Gradient.HONEST}
-PAIRS: dict[str, tuple[Attack, Any]] = {
+PAIRS: dict[str, tuple[LearningAttack, Any]] = {
     "sign flip": (attacks.SignFlip(), models.SignFlip()),
     "sign flip of the mean": (
         attacks.SignFlip(of="mean", per_edge=True),
@@ -63,7 +64,7 @@ def test_a_run_under_attack_is_that_of_the_reference(name: str, graph: str) -> N
     run = program(parse_family(graph), attack=here, byzantine=byzantine, rounds=3)
     _, said = learn(run)
     # Attacks on the learning phase use nothing of the problem.
-    setting = Setting(run.parameters, None, frozenset(byzantine), 0.0, 0)
+    setting = Setting(run.parameters, None, frozenset(byzantine), 0.0, Coins.of_seed(0))
     keys = keys_of(run)
     private = {v: Private(source_of(run, v), keys[v]) for v in range(run.graph.agents)}
     execution = execute(

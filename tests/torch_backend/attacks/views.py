@@ -6,7 +6,8 @@ import numpy as np
 import torch
 from hypothesis import strategies as st
 
-from torch_backend.attacks.attack import Deviation, Edge, View
+from torch_backend.attacks.attack import Edge, LearningDeviation, LearningView
+from valid_ref.coins import Coins
 from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import parse_family
 from valid_ref.lattice import default_limits
@@ -24,7 +25,7 @@ def view_of(
     seed: int = 0,
     precision: Precision | None = None,
     previous_edges: Mapping[Edge, list[int]] | None = None,
-) -> View:
+) -> LearningView:
     """A view in which previous models are half the new ones, and Y and Gamma fit them."""
     precision = Precision(6, 4) if precision is None else precision
     k = precision.step_bits
@@ -38,12 +39,12 @@ def view_of(
     )
     mixed = (previous << k) + schedule.a(t) * sums
     told = {edge: torch.tensor(row) for edge, row in (previous_edges or {}).items()}
-    return View(
+    return LearningView(
         t=t,
         graph=graph,
         byzantine=byzantine,
         parameters=parameters,
-        seed=seed,
+        coins=Coins.of_seed(seed),
         previous=previous,
         mixed=mixed,
         models=now,
@@ -53,7 +54,7 @@ def view_of(
 
 
 @st.composite
-def views(draw: st.DrawFn, *, extreme: bool = True) -> View:
+def views(draw: st.DrawFn, *, extreme: bool = True) -> LearningView:
     """Any small round, with equal models, models at the ends of the range, and earlier lies."""
     graph = draw(st.sampled_from(GRAPHS))
     count = draw(st.integers(1, graph.agents - 2))
@@ -78,7 +79,9 @@ def views(draw: st.DrawFn, *, extreme: bool = True) -> View:
     )
 
 
-def told(view: View, deviation: Deviation) -> dict[Edge, tuple[np.ndarray, np.ndarray]]:
+def told(
+    view: LearningView, deviation: LearningDeviation
+) -> dict[Edge, tuple[np.ndarray, np.ndarray]]:
     """The model and Gamma on every edge that leaves a Byzantine agent."""
     found = {}
     for b in view.byzantine:
@@ -89,13 +92,13 @@ def told(view: View, deviation: Deviation) -> dict[Edge, tuple[np.ndarray, np.nd
     return found
 
 
-def rounded(view: View, values: np.ndarray) -> np.ndarray:
+def rounded(view: LearningView, values: np.ndarray) -> np.ndarray:
     """Real numbers in lattice units as a model in range."""
     limit = view.parameters.model_limit - 1
     return np.array([max(-limit, min(limit, round(float(value)))) for value in values])
 
 
-def fitting_gamma(view: View, edge: Edge, model: np.ndarray) -> np.ndarray:
+def fitting_gamma(view: LearningView, edge: Edge, model: np.ndarray) -> np.ndarray:
     """Y - 2^k x with Y from what the receiver was told before, by Python's integers."""
     b, u = edge
     a, scale = view.parameters.schedule.a(view.t), 1 << view.parameters.precision.step_bits

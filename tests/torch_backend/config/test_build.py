@@ -15,6 +15,7 @@ from torch_backend.config.build import (
     build_program,
     build_schedule,
     data_digest,
+    job_coins,
     load_data,
     measuring_weightings,
 )
@@ -33,6 +34,7 @@ from torch_backend.engine import advance, start
 from torch_backend.errors import ConfigError
 from torch_backend.job import evaluate
 from torch_backend.program import Program
+from torch_backend.validation import fresh_keys
 from valid_ref.graph_families import paper_graph
 from valid_ref.scenario.parts import ConfiguredBounds, Edges
 
@@ -119,6 +121,23 @@ def test_all_rules_have_the_same_data_batches_steps_and_start() -> None:
         assert torch.equal(other.data.images, first.data.images)
         drawn = [batch_indices(p.split, p.seed, 3, 7, p.batch) for p in (other, first)]
         assert np.array_equal(*drawn)
+
+
+@pytest.mark.checks("LV-3", "EX-11")
+def test_no_two_jobs_share_a_key() -> None:
+    experiment = load("demo", quick=True)
+    longer = attrs.evolve(experiment, rounds=experiment.rounds + 1)
+    found = [job_coins(chosen, job) for chosen in (experiment, longer) for job in jobs(chosen)]
+    assert len({coins.secret for coins in found}) == 2 * len(jobs(experiment))
+    fewer = attrs.evolve(experiment, seeds=experiment.seeds[:1], rules=experiment.rules[:1])
+    assert {job_coins(fewer, job) for job in jobs(fewer)} <= {*found}
+    job = next(job for job in jobs(experiment) if job.purpose == "measure")
+    built = build_program(experiment, job, DIGITS, CPU)
+    assert built.coins == job_coins(experiment, job)
+    keys = fresh_keys(built)
+    assert len({*keys}) == built.graph.agents
+    assert keys == fresh_keys(build_program(experiment, job, DIGITS, CPU))
+    assert not {*keys} & {*fresh_keys(build_program(longer, job, DIGITS, CPU))}
 
 
 def test_bounds_are_passed_on() -> None:

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from torch_backend.attacks import Gaussian
-from torch_backend.config.experiment import Detection, Experiment, jobs, label
+from torch_backend.config.experiment import DetectionOptions, Experiment, jobs, label
 from torch_backend.config.load import load, presets
-from torch_backend.rules import BridgeMedian, Plain, Ubar
+from torch_backend.rules import BridgeMedian, Ubar, ValidRule
 
 
 @pytest.mark.checks("EX-14")
@@ -28,9 +28,9 @@ def test_jobs_are_all_combinations_with_names_of_their_own(name: str) -> None:
 def test_calibration_is_of_the_plain_rule_with_seeds_of_its_own() -> None:
     found = [job for job in jobs(load("detection")) if job.purpose == "calibrate"]
     assert [job.seed for job in found] == [1000, 1001, 1002, 1003, 1004]
-    assert {(job.rule, job.attacked) for job in found} == {(Plain(), False)}
+    assert {(job.rule, job.attacked) for job in found} == {(ValidRule(), False)}
     for experiment in (
-        Experiment("x", detection=Detection(gammas=())),
+        Experiment("x", detection=DetectionOptions(gammas=())),
         Experiment("x", rules=(Ubar(), BridgeMedian())),
     ):
         assert not [job for job in jobs(experiment) if job.purpose == "calibrate"]

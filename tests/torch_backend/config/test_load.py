@@ -17,7 +17,7 @@ from torch_backend.attacks import Gaussian
 from torch_backend.config.experiment import Experiment, NoAttack, experiment_document, jobs
 from torch_backend.config.load import changed, experiment_schema, load, overlaid, presets
 from torch_backend.errors import ConfigError
-from torch_backend.rules import BridgeMedian, Plain, Ubar
+from torch_backend.rules import BridgeMedian, Ubar, ValidRule
 from valid_ref.document import structure
 
 NAMES = sorted(presets())
@@ -43,7 +43,7 @@ def test_presets_are_whole_and_small_variants_are_smaller(name: str) -> None:
 @pytest.mark.checks("EX-13")
 def test_the_presets_are_the_experiments_of_the_paper() -> None:
     assert {"fig-noniid", "fig-iid", "fig-noniid-attack", "detection", "demo"} <= set(NAMES)
-    three = (Plain(), Ubar(), BridgeMedian())
+    three = (ValidRule(), Ubar(), BridgeMedian())
     assert load("fig-noniid").rules == load("fig-iid").rules == three
     assert load("fig-noniid").partition.kind == "rotated"
     assert load("fig-iid").partition.kind == "iid"

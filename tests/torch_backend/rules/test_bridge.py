@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.torch_backend.rules.screened import parameters_of, received, screened_rows, situations
 from torch_backend.errors import ConfigError, ScreeningError
-from torch_backend.rules import BridgeBulyan, BridgeKrum, BridgeMedian, BridgeTrimmed, Plain
+from torch_backend.rules import BridgeBulyan, BridgeKrum, BridgeMedian, BridgeTrimmed, ValidRule
 from torch_backend.rules.bridge import krum_choice
 from torch_backend.rules.rule import Received, for_each_receiver
 from valid_ref.graph import AgentGraph
@@ -185,5 +185,5 @@ def test_in_a_clique_one_screening_serves_all_members() -> None:
 
 
 def test_every_rule_of_the_kind_needs_no_losses() -> None:
-    for rule in (BridgeMedian(), BridgeTrimmed(), BridgeKrum(), BridgeBulyan(), Plain()):
+    for rule in (BridgeMedian(), BridgeTrimmed(), BridgeKrum(), BridgeBulyan(), ValidRule()):
         assert not rule.needs_losses

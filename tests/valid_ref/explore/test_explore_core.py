@@ -29,7 +29,7 @@ from valid_ref.explore.kernels import (
 )
 from valid_ref.explore.plain import PlainBroadcast, cheapest_lies, cheapest_words, reachable
 from valid_ref.explore.run import Chunk, explore_chunk, measure_plain
-from valid_ref.explore.settings import SLOT, AgreementVariant, Rounds
+from valid_ref.explore.settings import SLOT, AgreementRounds, AgreementVariant
 from valid_ref.explore.steps import broadcast_contexts
 from valid_ref.guarantees.broadcast import common_values_or_all_alarmed
 from valid_ref.protocols.agreement import AgreementState
@@ -39,7 +39,9 @@ VARIANTS = [
     for flood in Flood
     for compare, null_alarm, resend in product((False, True), repeat=3)
 ]
-AGREEMENTS = [AgreementVariant(rounds, persist) for rounds in Rounds for persist in (True, False)]
+AGREEMENTS = [
+    AgreementVariant(rounds, persist) for rounds in AgreementRounds for persist in (True, False)
+]
 
 
 def all_cases(settings: Settings) -> Settings:

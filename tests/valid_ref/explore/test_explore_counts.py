@@ -5,18 +5,18 @@ from pathlib import Path
 import pytest
 
 from valid_ref.explore import (
+    AgreementRounds,
     AgreementVariant,
     BroadcastVariant,
     Exploration,
     Explored,
     Flood,
-    Rounds,
     Settings,
     counts_of,
     explore,
     read_manifest,
 )
-from valid_ref.explore.results import Entry
+from valid_ref.explore.results import RecordedExploration
 from valid_ref.reading import Reading
 
 MANIFEST = Path(__file__).resolve().parents[3] / "docs" / "tables" / "explored.json"
@@ -28,17 +28,17 @@ ONE_MORE_ROUND = BroadcastVariant(Flood.PRINTED_AND_ONE, False, True, resend=Tru
 COMPARE_ALONE = BroadcastVariant(null_alarm=False)
 
 
-def name_of(entry: Entry) -> str:
+def name_of(entry: RecordedExploration) -> str:
     settings = entry.settings
     return f"{settings.explored.slug}-{settings.max_agents}-{ENTRIES.index(entry)}"
 
 
-def recorded(settings: Settings) -> Entry:
+def recorded(settings: Settings) -> RecordedExploration:
     """The one entry of the manifest with these settings."""
     return next(e for e in ENTRIES if e.settings.as_json() == settings.as_json())
 
 
-def violations(entry: Entry, prop: str, kind: str) -> tuple[int, int]:
+def violations(entry: RecordedExploration, prop: str, kind: str) -> tuple[int, int]:
     tally = entry.counts["properties"][prop]["kinds"][kind]
     return tally["violations"], tally["instances"]
 
@@ -49,13 +49,13 @@ def run(explored: Explored, reading: Reading, agents: int) -> Exploration:
 
 @pytest.mark.checks("V1", "V2", "V3", "V4", "V5", "VS1", "S1", "S2", "S3", "S4")
 @pytest.mark.parametrize("entry", [e for e in ENTRIES if e.settings.max_agents <= 5], ids=name_of)
-def test_the_manifest_holds_up_to_five_agents(entry: Entry) -> None:
+def test_the_manifest_holds_up_to_five_agents(entry: RecordedExploration) -> None:
     assert counts_of(explore(entry.settings)) == entry.counts
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("entry", [e for e in ENTRIES if e.settings.max_agents > 5], ids=name_of)
-def test_the_manifest_holds_beyond(entry: Entry) -> None:
+def test_the_manifest_holds_beyond(entry: RecordedExploration) -> None:
     assert counts_of(explore(entry.settings, jobs=2)) == entry.counts
 
 
@@ -115,9 +115,13 @@ def test_an_alarm_that_is_lost_misses_unanimity_in_1250_of_3872_starts() -> None
 @pytest.mark.witness("P05")
 @pytest.mark.parametrize(
     ("rounds", "failed"),
-    [(Rounds.DIAMETER, 340), (Rounds.HONEST_LESS_ONE, 0), (Rounds.AGENTS_LESS_ONE, 0)],
+    [
+        (AgreementRounds.DIAMETER, 340),
+        (AgreementRounds.HONEST_LESS_ONE, 0),
+        (AgreementRounds.AGENTS_LESS_ONE, 0),
+    ],
 )
-def test_the_diameter_is_too_few_rounds(rounds: Rounds, failed: int) -> None:
+def test_the_diameter_is_too_few_rounds(rounds: AgreementRounds, failed: int) -> None:
     found = explore(
         Settings(
             Explored.AGREEMENT,

@@ -10,12 +10,12 @@ import pytest
 
 from valid_ref.errors import ValidRefError
 from valid_ref.explore import (
+    AgreementRounds,
     AgreementVariant,
     BroadcastVariant,
     Explored,
     ExploreError,
     Flood,
-    Rounds,
     Script,
     Settings,
     Word,
@@ -74,7 +74,9 @@ def test_the_smallest_counterexample_to_the_printed_claim_is_the_star() -> None:
         (Settings(Explored.AGREEMENT, agreement=AgreementVariant(persist=False)), "S4", 3, 1),
         (
             Settings(
-                Explored.AGREEMENT, agreement=AgreementVariant(Rounds.DIAMETER), properties=("S2",)
+                Explored.AGREEMENT,
+                agreement=AgreementVariant(AgreementRounds.DIAMETER),
+                properties=("S2",),
             ),
             "S2",
             5,
@@ -114,7 +116,7 @@ def test_readings_run_the_real_machines_and_only_other_variants_a_subclass() -> 
         assert machine.rounds == AgreementVariant.of(reading).count(star(3), 2)
     odd = BroadcastVariant(compare=False)
     assert odd.machine(star(4), 0).rounds == 3
-    assert AgreementVariant(Rounds.DIAMETER).machine(star(5), 4).rounds == 2
+    assert AgreementVariant(AgreementRounds.DIAMETER).machine(star(5), 4).rounds == 2
 
 
 def test_what_is_not_a_script_is_refused() -> None:

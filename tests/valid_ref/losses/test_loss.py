@@ -187,7 +187,7 @@ def test_gradient_deviation_bounds_the_exact_variance(loss: Loss, data: st.DataO
         assert variance(loss, x) == pytest.approx(bound, rel=1e-10, abs=slack)
 
 
-class Scripted:
+class FixedDraws:
     """Stands in for the generator: hands out one outcome, and notes what was asked for."""
 
     def __init__(self, outcome: tuple[int, ...] = ()) -> None:
@@ -202,11 +202,11 @@ class Scripted:
 
 def all_samples(loss: Loss, x: Array, batch: int) -> Iterator[Array]:
     """What every possible mini-batch gives, one after the other."""
-    probe = Scripted()
+    probe = FixedDraws()
     loss.sample(x, batch, probe)
     low, high, count = probe.asked
     for outcome in itertools.product(range(low, high), repeat=count):
-        yield loss.sample(x, batch, Scripted(outcome))
+        yield loss.sample(x, batch, FixedDraws(outcome))
 
 
 @pytest.mark.checks("MO-9", "MO-10")

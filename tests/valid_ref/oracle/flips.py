@@ -1,6 +1,6 @@
 """Every single bit of a small recording flipped, one at a time, and what became of it.
 
-python -m tests.valid_ref.oracle.flips     prints the table of spec/recording.md
+python -m tests.valid_ref.oracle.flips     prints the table of docs/tables/recordings.md
 """
 
 import json
@@ -134,7 +134,7 @@ def row(variant: str, name: str, total: int, unnoticed: Counter[str]) -> str:
 
 
 def table(text: str) -> set[str]:
-    """The lines of the table in spec/recording.md."""
+    """The lines of the table in docs/tables/recordings.md."""
     return {line for line in text.splitlines() if re.match(r"\| (checksums|plain|zip) \|", line)}
 
 

@@ -1,6 +1,7 @@
 """The log of a recording changed line by line: no change makes it conform that is not harmless.
 
-python -m tests.valid_ref.oracle.test_oracle_log_changes     prints the table of spec/recording.md
+`python -m tests.valid_ref.oracle.test_oracle_log_changes` prints the lines of the table in
+docs/tables/recordings.md.
 """
 
 import json
@@ -19,7 +20,7 @@ from tests import support
 from valid_ref.graph import AgentGraph
 from valid_ref.oracle import RecordingError, check, open_recording, pack, write_recording
 
-SPECIFICATION = Path(__file__).parents[3] / "spec" / "recording.md"
+TABLES = Path(__file__).parents[3] / "docs" / "tables" / "recordings.md"
 VARIANTS = ("checksums, directory", "plain, directory", "checksums, zip", "plain, zip")
 ANSWERS = ("refused", "diverges", "cannot tell", "conforms")
 PAIR = AgentGraph.from_edges(2, [(0, 1)])
@@ -156,7 +157,7 @@ def home(tmp_path_factory):
 @pytest.mark.checks("RE-5", "RE-19")
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_change_is_noticed_or_listed_as_harmless(home, variant) -> None:
-    text = SPECIFICATION.read_text(encoding="utf-8")
+    text = TABLES.read_text(encoding="utf-8")
     for change in CHANGES:
         found = answers(home, "honest", variant, change)
         assert not found["conforms"] or change in HARMLESS

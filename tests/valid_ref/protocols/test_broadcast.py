@@ -12,9 +12,10 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from valid_ref import graph_families as families
+from valid_ref.adversary.scripted import Moment, Scripted
 from valid_ref.alarms import Alarm, Raised
 from valid_ref.graph import AgentGraph, honest_agents
-from valid_ref.machine import CausalView, count_scalars, run_machine
+from valid_ref.machine import count_scalars, run_machine
 from valid_ref.protocols.broadcast import BroadcastState, Tag, ValidatedBroadcast
 from valid_ref.protocols.parameters import ParameterError
 from valid_ref.reading import Reading
@@ -55,10 +56,7 @@ class Attack:
     graph: AgentGraph
     byzantine: frozenset[int]
     tags: tuple[Tag, ...]
-    script: Mapping[tuple[int, tuple[int, int]], Any]
-
-    def speak(self, view: CausalView) -> dict[tuple[int, int], object]:
-        return {edge: word for (number, edge), word in self.script.items() if number == view.round}
+    script: Mapping[Moment, Any]
 
     def run(self, *tags: Tag, reading: Reading | None = None):
         """The recorded rounds, and the states in which the honest agents end."""
@@ -68,7 +66,7 @@ class Attack:
             machine,
             inputs(machine, dict.fromkeys(self.tags, 1)),
             byzantine=self.byzantine,
-            adversary=self.speak,
+            adversary=Scripted(self.script),
         )
         honest = honest_agents(self.graph, self.byzantine)
         return result.rounds, {agent: result.states[agent] for agent in honest}
@@ -85,7 +83,7 @@ def attacks(draw: st.DrawFn, *, whole: bool = True) -> Attack:
     other = [None, "nothing", {tags[0]: "1"}, {"tag": 1}] if whole else []
     words = st.sampled_from([{}, *mappings, *other])
     edges = [(u, v) for u, v in graph.directed_edges if u in byzantine]
-    places = list(product(range(1, graph.agents + 1), edges))
+    places = [(PHASE, number, *edge) for number in range(1, graph.agents + 1) for edge in edges]
     said = draw(st.lists(words, min_size=len(places), max_size=len(places)))
     return Attack(
         graph, byzantine, tuple(dict.fromkeys(tags)), dict(zip(places, said, strict=True))

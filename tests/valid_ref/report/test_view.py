@@ -17,7 +17,7 @@ from valid_ref.oracle import check, open_recording, record_run
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.report import run_view, watch_recording, watch_run
 from valid_ref.report.rounds import MessageTable, describe, identity
-from valid_ref.report.view import View
+from valid_ref.report.view import PageView
 from valid_ref.runs import run
 from valid_ref.scenario import Scenario, parts
 from valid_ref.schedule import Precision
@@ -47,7 +47,7 @@ def test_a_view_is_the_run(scenario: Scenario) -> None:
     finished = run(scenario)
     execution = finished.execution
     view = run_view(watch_run(finished, "x"))
-    document = View("t", "s", "one", (view,), ()).as_json()
+    document = PageView("t", "s", "one", (view,), ()).as_json()
     assert json.loads(json.dumps(document, allow_nan=False)) == document
 
     graph = execution.parameters.graph

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from valid_ref.trace import Erratum, Specification, TraceError
-from valid_ref.trace.matrix import Gap, NotYet, Row, gaps, read_not_yet, rows_of
-from valid_ref.trace.sources import Marker, Role
-from valid_ref.trace.spec_text import Clause, Content, Kind
+from valid_ref.trace.matrix import ClauseRow, Gap, NotYet, gaps, read_not_yet, rows_of
+from valid_ref.trace.sources import Marker, SourceRole
+from valid_ref.trace.spec_text import Clause, ClauseKind, Content
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     Build = Callable[[Mapping[str, str]], Path]
 
 
-def clause(kind: Kind) -> Clause:
+def clause(kind: ClauseKind) -> Clause:
     return Clause(identifier="LV-1", kind=kind, text="Text.", file="spec/a.md", line=1)
 
 
 def erratum(content: Content) -> Erratum:
     return Erratum(
         identifier="P04",
-        kind=Kind.ERRATUM,
+        kind=ClauseKind.ERRATUM,
         text="Text.",
         file="spec/errata.md",
         line=1,
@@ -36,38 +36,38 @@ def erratum(content: Content) -> Erratum:
     )
 
 
-def marker(role: Role, identifier: str = "LV-1") -> Marker:
+def marker(role: SourceRole, identifier: str = "LV-1") -> Marker:
     return Marker(identifier, role, "a.py", 1, "symbol")
 
 
-def row(of: Clause, roles: tuple[Role, ...]) -> Row:
+def row(of: Clause, roles: tuple[SourceRole, ...]) -> ClauseRow:
     markers = [marker(role, of.identifier) for role in roles]
     return rows_of(Specification({of.identifier: of}, {}), markers)[of.identifier]
 
 
 ROLE_SETS = [
-    tuple(role for role, present in zip(Role, bits, strict=True) if present)
-    for bits in product((False, True), repeat=len(Role))
+    tuple(role for role, present in zip(SourceRole, bits, strict=True) if present)
+    for bits in product((False, True), repeat=len(SourceRole))
 ]
-CHECKS = {Role.TESTED, Role.EXPLORED, Role.PROVED, Role.PROVED_COQ}
+CHECKS = {SourceRole.TESTED, SourceRole.EXPLORED, SourceRole.PROVED, SourceRole.PROVED_COQ}
 
 
 @pytest.mark.parametrize("roles", ROLE_SETS)
-def test_what_each_kind_lacks(roles: tuple[Role, ...]) -> None:
-    code = [] if Role.IMPLEMENTED in roles else [Gap.CODE]
+def test_what_each_kind_lacks(roles: tuple[SourceRole, ...]) -> None:
+    code = [] if SourceRole.IMPLEMENTED in roles else [Gap.CODE]
     check = [] if CHECKS & set(roles) else [Gap.CHECK]
-    witness = [] if Role.WITNESSED in roles else [Gap.WITNESS]
-    assert list(gaps(row(clause(Kind.RULE), roles))) == code + check
-    assert list(gaps(row(clause(Kind.TERM), roles))) == code
-    assert list(gaps(row(clause(Kind.CLAIM), roles))) == check
+    witness = [] if SourceRole.WITNESSED in roles else [Gap.WITNESS]
+    assert list(gaps(row(clause(ClauseKind.RULE), roles))) == code + check
+    assert list(gaps(row(clause(ClauseKind.TERM), roles))) == code
+    assert list(gaps(row(clause(ClauseKind.CLAIM), roles))) == check
     assert list(gaps(row(erratum(Content.EXECUTABLE), roles))) == witness
     assert list(gaps(row(erratum(Content.TEXTUAL), roles))) == []
 
 
-@pytest.mark.parametrize("role", Role)
-def test_a_marker_lands_in_its_column(role: Role) -> None:
-    joined = row(clause(Kind.RULE), (role,))
-    column = "proved" if role is Role.PROVED_COQ else role.value
+@pytest.mark.parametrize("role", SourceRole)
+def test_a_marker_lands_in_its_column(role: SourceRole) -> None:
+    joined = row(clause(ClauseKind.RULE), (role,))
+    column = "proved" if role is SourceRole.PROVED_COQ else role.value
     columns = ("implemented", "tested", "explored", "proved", "witnessed")
     for name in columns:
         assert getattr(joined, name) == ((marker(role),) if name == column else ())
@@ -75,8 +75,8 @@ def test_a_marker_lands_in_its_column(role: Role) -> None:
 
 
 def test_markers_of_other_clauses_do_not_count() -> None:
-    specification = Specification({"LV-1": clause(Kind.RULE)}, {})
-    joined = rows_of(specification, [marker(Role.TESTED, "LV-2")])
+    specification = Specification({"LV-1": clause(ClauseKind.RULE)}, {})
+    joined = rows_of(specification, [marker(SourceRole.TESTED, "LV-2")])
     assert list(joined) == ["LV-1"]
     assert joined["LV-1"].markers == ()
 

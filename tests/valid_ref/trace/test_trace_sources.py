@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from valid_ref.trace import TraceError
-from valid_ref.trace.sources import Marker, Role, marker_lines, scan_sources
+from valid_ref.trace.sources import Marker, SourceRole, marker_lines, scan_sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -58,15 +58,15 @@ def test_modules_classes_methods_and_nested_functions_are_read(project: Build) -
     )
     file = "valid_ref/deep/part.py"
     expected = [
-        ("LV-1", Role.IMPLEMENTED, 3, "valid_ref.deep.part"),
-        ("LV-2", Role.IMPLEMENTED, 8, "Outer"),
-        ("LV-3", Role.IMPLEMENTED, 14, "Outer.Inner.method"),
-        ("LV-4", Role.IMPLEMENTED, 14, "Outer.Inner.method"),
-        ("P04", Role.IMPLEMENTED, 14, "Outer.Inner.method"),
-        ("V1", Role.EXPLORED, 14, "Outer.Inner.method"),
-        ("V2", Role.IMPLEMENTED, 14, "Outer.Inner.method"),
-        ("LV-5", Role.IMPLEMENTED, 26, "coroutine.local"),
-        ("LV-6", Role.IMPLEMENTED, 29, "fallback"),
+        ("LV-1", SourceRole.IMPLEMENTED, 3, "valid_ref.deep.part"),
+        ("LV-2", SourceRole.IMPLEMENTED, 8, "Outer"),
+        ("LV-3", SourceRole.IMPLEMENTED, 14, "Outer.Inner.method"),
+        ("LV-4", SourceRole.IMPLEMENTED, 14, "Outer.Inner.method"),
+        ("P04", SourceRole.IMPLEMENTED, 14, "Outer.Inner.method"),
+        ("V1", SourceRole.EXPLORED, 14, "Outer.Inner.method"),
+        ("V2", SourceRole.IMPLEMENTED, 14, "Outer.Inner.method"),
+        ("LV-5", SourceRole.IMPLEMENTED, 26, "coroutine.local"),
+        ("LV-6", SourceRole.IMPLEMENTED, 29, "fallback"),
     ]
     assert scan_sources(root) == tuple(
         Marker(name, role, file, line, symbol) for name, role, line, symbol in expected
@@ -79,7 +79,7 @@ def test_every_source_directory_is_read_and_nothing_else(project: Build) -> None
     root = project({f"{name}/a.py": text for name in (*read, "tests", "docs", "valid_ref/.cache")})
     markers = scan_sources(root)
     assert {marker.file for marker in markers} == {f"{name}/a.py" for name in read}
-    assert {marker.role for marker in markers} == {Role.PROVED}
+    assert {marker.role for marker in markers} == {SourceRole.PROVED}
 
 
 def test_a_package_is_named_after_its_directory(project: Build) -> None:
@@ -185,7 +185,7 @@ def test_a_list_may_wrap_after_any_comma(
 FILE = "tests/sub/test_a.py"
 
 
-def marks_found(project: Build, text: str) -> list[tuple[str, Role, int, str]]:
+def marks_found(project: Build, text: str) -> list[tuple[str, SourceRole, int, str]]:
     markers = scan_sources(project({FILE: text}))
     assert all(marker.file == FILE for marker in markers)
     return [(item.identifier, item.role, item.line, item.symbol) for item in markers]
@@ -213,13 +213,13 @@ def test_functions_methods_and_classes_may_carry_marks(project: Build) -> None:
                 def test_inner(self): ...
         """
     assert marks_found(project, text) == [
-        ("LV-1", Role.TESTED, 7, "test_function"),
-        ("V2", Role.TESTED, 7, "test_function"),
-        ("LV-2", Role.TESTED, 10, "TestClass"),
-        ("LV-3", Role.TESTED, 10, "TestClass"),
-        ("A01", Role.WITNESSED, 14, "TestClass.test_method"),
-        ("P04", Role.WITNESSED, 14, "TestClass.test_method"),
-        ("LV-4", Role.TESTED, 18, "TestClass.TestInner.test_inner"),
+        ("LV-1", SourceRole.TESTED, 7, "test_function"),
+        ("V2", SourceRole.TESTED, 7, "test_function"),
+        ("LV-2", SourceRole.TESTED, 10, "TestClass"),
+        ("LV-3", SourceRole.TESTED, 10, "TestClass"),
+        ("A01", SourceRole.WITNESSED, 14, "TestClass.test_method"),
+        ("P04", SourceRole.WITNESSED, 14, "TestClass.test_method"),
+        ("LV-4", SourceRole.TESTED, 18, "TestClass.TestInner.test_inner"),
     ]
 
 
@@ -235,7 +235,7 @@ def test_functions_methods_and_classes_may_carry_marks(project: Build) -> None:
     ],
 )
 def test_a_module_may_carry_marks(project: Build, statement: str) -> None:
-    expected = [("LV-1", Role.TESTED, 2, "tests.sub.test_a")]
+    expected = [("LV-1", SourceRole.TESTED, 2, "tests.sub.test_a")]
     assert marks_found(project, f"import pytest\n{statement}\n") == expected
 
 
@@ -244,7 +244,7 @@ def test_a_parameter_may_carry_marks(project: Build) -> None:
         @pytest.mark.parametrize("x", [pytest.param(1, marks=pytest.mark.witness("P04")), 2])
         def test_function(x): ...
         """
-    assert marks_found(project, text) == [("P04", Role.WITNESSED, 2, "test_function")]
+    assert marks_found(project, text) == [("P04", SourceRole.WITNESSED, 2, "test_function")]
 
 
 @pytest.mark.parametrize(
@@ -304,7 +304,7 @@ PROOF = "Proof. trivial. Qed."
 
 def coq_found(project: Build, text: str) -> list[tuple[str, int, str]]:
     markers = scan_sources(project({"proofs_check/coq/a.v": text}))
-    assert all(marker.role is Role.PROVED_COQ for marker in markers)
+    assert all(marker.role is SourceRole.PROVED_COQ for marker in markers)
     return [(item.identifier, item.line, item.symbol) for item in markers]
 
 

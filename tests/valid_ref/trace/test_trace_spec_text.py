@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from valid_ref.trace import Erratum, TraceError
 from valid_ref.trace.spec_text import (
+    ClauseKind,
     Content,
-    Kind,
     parse_page,
     read_specification,
     specification_of,
@@ -31,7 +31,7 @@ def parsed(text: str, file: str = "spec/local.md") -> dict[str, Clause]:
 
 def test_a_clause_has_its_paragraph_place_labels_and_errata(sound: Path) -> None:
     clause = read_specification(sound).clauses["LV-1"]
-    assert clause.kind is Kind.RULE
+    assert clause.kind is ClauseKind.RULE
     assert clause.text == "Every agent checks its neighbours."
     assert (clause.file, clause.line) == ("spec/local.md", 3)
     assert clause.labels == ("eq:cc4", "eq:cc3")

@@ -12,13 +12,13 @@ from typer.testing import CliRunner
 from tests.valid_ref.vectors.reading import VECTORS
 from valid_ref.cli import app
 from valid_ref.vectors import graphs, hashes
-from valid_ref.vectors.document import Family, VectorCase, VectorError, make, text_of
+from valid_ref.vectors.document import VectorCase, VectorError, VectorFamily, make, text_of
 from valid_ref.vectors.publish import differences, families, generate, write
 from valid_ref.vectors.schema import Json
 
 
 @pytest.fixture(scope="module")
-def few() -> tuple[Family, ...]:
+def few() -> tuple[VectorFamily, ...]:
     return graphs.family(), hashes.family()
 
 
@@ -33,7 +33,7 @@ def test_the_files_are_what_the_reference_generates() -> None:
 
 
 @pytest.mark.checks("VE-6")
-def test_every_kind_of_difference_is_seen(few: tuple[Family, ...], tmp_path: Path) -> None:
+def test_every_kind_of_difference_is_seen(few: tuple[VectorFamily, ...], tmp_path: Path) -> None:
     assert len(write(tmp_path, few)) == 5
     assert differences(tmp_path, few) == ()
     path = tmp_path / "hash.json"
@@ -56,7 +56,7 @@ def test_every_kind_of_difference_is_seen(few: tuple[Family, ...], tmp_path: Pat
 
 @pytest.mark.checks("VE-6")
 def test_the_command_checks_writes_and_lists(
-    few: tuple[Family, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    few: tuple[VectorFamily, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.modules["valid_ref.cli.vectors"], "families", lambda: few)
 
@@ -85,7 +85,7 @@ def test_the_command_checks_writes_and_lists(
     ],
 )
 def test_an_id_is_neither_changed_nor_dropped_nor_revived(
-    few: tuple[Family, ...], line: str, message: str
+    few: tuple[VectorFamily, ...], line: str, message: str
 ) -> None:
     with pytest.raises(VectorError, match=message) as caught:
         generate(few, line + "\n")
@@ -93,13 +93,13 @@ def test_an_id_is_neither_changed_nor_dropped_nor_revived(
 
 
 @pytest.mark.checks("VE-5")
-def test_a_retired_id_stays_in_the_list(few: tuple[Family, ...]) -> None:
+def test_a_retired_id_stays_in_the_list(few: tuple[VectorFamily, ...]) -> None:
     old = "gone/run/away " + "0" * 64 + " retired\n"
     assert generate(few, old)["ids.txt"] == old + generate(few)["ids.txt"]
 
 
 @pytest.mark.checks("VE-5")
-def test_an_id_stands_once(few: tuple[Family, ...]) -> None:
+def test_an_id_stands_once(few: tuple[VectorFamily, ...]) -> None:
     with pytest.raises(VectorError, match="stand twice: graph/"):
         generate((few[0], few[0]))
 

@@ -13,7 +13,7 @@ from valid_ref.execution import Execution
 from valid_ref.lattice import IntVector
 from valid_ref.machine import Message, Round, run_agents, run_machine
 from valid_ref.oracle.check import Status, Verdict, check
-from valid_ref.oracle.divergence import Gap, diff
+from valid_ref.oracle.divergence import FirstDifference, diff
 from valid_ref.oracle.header import header_of
 from valid_ref.oracle.log import AgentLine
 from valid_ref.oracle.read import open_recording
@@ -68,7 +68,7 @@ class ArenaJudgement:
     verdict: Verdict
     sha256: str
     reference: str | None = None
-    gap: Gap | None = None
+    gap: FirstDifference | None = None
 
     @property
     def same(self) -> bool:

@@ -20,9 +20,10 @@ from valid_ref.protocols.local_validate import Transcript
 from valid_ref.protocols.parameters import CheckedKeys, ValidParameters
 from valid_ref.protocols.valid import ESTIMATES, HASHES, KEYS
 from valid_ref.testing.conform.case import ExpectedRun, Turn
-from valid_ref.testing.conform.peer import AgentFault, Kind
+from valid_ref.testing.conform.peer import AgentFault, FindingKind
 from valid_ref.wide import WideIntegers
-from valid_ref.wire import AlarmLine, Codec, Listed, about_text
+from valid_ref.wire import AlarmLine, Codec, about_text
+from valid_ref.words import Listed
 
 OWN_FORMS = {KEYS: "LV-4", HASHES: "LV-6", ESTIMATES: "GV-3"}
 """The clauses of the form of keys, reports and estimates."""
@@ -46,7 +47,7 @@ def form_clause(phase: str, fault: AgentFault, agent: int | None) -> str:
 
     Implements: CF-11.
     """
-    if fault.kind is not Kind.WRONG_FORM or not isinstance(fault.value, float):
+    if fault.kind is not FindingKind.WRONG_FORM or not isinstance(fault.value, float):
         return fault.clause
     if phase == LEARNING:
         return fault.clause if fault.value.is_integer() else LEARNT.get(fault.what, fault.clause)

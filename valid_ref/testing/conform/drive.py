@@ -15,7 +15,7 @@ from valid_ref.testing.conform import blame
 from valid_ref.testing.conform.case import ConformCase, ExpectedRun, Turn
 from valid_ref.testing.conform.peer import (
     AgentFault,
-    Kind,
+    FindingKind,
     OtherProtocolError,
     Peer,
     Reply,
@@ -64,7 +64,9 @@ class Conversation:
         reply = self.peer.ask(wire.with_strings(request) if self.strings else request)
         if "error" in reply:
             found = f"the agent says: {reply['error']}"[:200]
-            raise AgentFault(Kind.CRASH, "CF-12", f"reply to {operation}", "an answer", found)
+            raise AgentFault(
+                FindingKind.CRASH, "CF-12", f"reply to {operation}", "an answer", found
+            )
         return wire.fields(reply, names, f"reply to {operation}", CLAUSES[operation])
 
     @found_as_fault
@@ -149,7 +151,7 @@ def say_hello(peer: Peer) -> Conversation:
 
 
 @attrs.frozen
-class Finding:
+class AgentFinding:
     """The first thing in a case that an agent may not do, and of which sort it is.
 
     `stderr` are the last lines that it had written to its standard error.
@@ -158,7 +160,7 @@ class Finding:
     """
 
     case: ConformCase
-    kind: Kind
+    kind: FindingKind
     divergence: Divergence
     stderr: str = ""
 
@@ -170,13 +172,16 @@ class Finding:
 
 class _Diverges(Exception):  # noqa: N818 - ends a walk
     def __init__(
-        self, difference: Difference, kind: Kind = Kind.BEHAVIOUR, sender: int | None = None
+        self,
+        difference: Difference,
+        kind: FindingKind = FindingKind.BEHAVIOUR,
+        sender: int | None = None,
     ) -> None:
         super().__init__(difference.what)
         self.difference, self.kind, self.sender = difference, kind, sender
 
 
-def drive(run: ExpectedRun, talk: Conversation) -> Finding | None:
+def drive(run: ExpectedRun, talk: Conversation) -> AgentFinding | None:
     """Play a case with the agent under test; None if every answer is the reference's.
 
     Implements: CF-11, CF-12, CF-13.
@@ -196,7 +201,7 @@ def drive(run: ExpectedRun, talk: Conversation) -> Finding | None:
             difference=problem.difference,
             replay="",
         )
-        return Finding(run.case, problem.kind, divergence)
+        return AgentFinding(run.case, problem.kind, divergence)
     return None
 
 

@@ -23,9 +23,9 @@ from valid_ref.scenario import Scenario, parts, prepare
 from valid_ref.testing import problems
 from valid_ref.testing.attacks import Shapes, attacks, fitting_attacks
 from valid_ref.testing.conform.case import ConformCase, case_text
-from valid_ref.testing.conform.drive import Finding
+from valid_ref.testing.conform.drive import AgentFinding
 from valid_ref.testing.conform.kit import Session
-from valid_ref.testing.conform.peer import Kind
+from valid_ref.testing.conform.peer import FindingKind
 from valid_ref.testing.coverage import describe
 from valid_ref.testing.problems import graphs, repeated
 from valid_ref.testing.strategies import scenarios
@@ -171,8 +171,8 @@ class DivergenceSearch:
     """
 
     session: Session
-    first: Finding | None = None
-    best: Finding | None = None
+    first: AgentFinding | None = None
+    best: AgentFinding | None = None
     failure: Exception | None = None
     deadline: float = 0.0
     known: dict[str, bool] = attrs.field(factory=dict)
@@ -211,11 +211,11 @@ class DivergenceSearch:
             raise _SearchIsOver from error
         if self.first is None:
             return False
-        slow = self.first.kind in {Kind.TIMEOUT, Kind.NOT_REPEATED}
+        slow = self.first.kind in {FindingKind.TIMEOUT, FindingKind.NOT_REPEATED}
         self.deadline = time.monotonic() + (0.0 if slow else SHRINKING)
         return True
 
-    def smallest(self) -> Finding | None:
+    def smallest(self) -> AgentFinding | None:
         """The smallest divergence, if it comes again; else the first, which has been confirmed."""
         if self.first is None or self.best is None:
             return self.first
@@ -238,7 +238,7 @@ def temporary_home() -> Iterator[None]:
             set_hypothesis_home_dir(None)
 
 
-def find_divergence(session: Session, examples: int, seed: int) -> Finding | None:
+def find_divergence(session: Session, examples: int, seed: int) -> AgentFinding | None:
     """Drive generated cases; the first divergence, shrunk within its clause.
 
     The same seed gives the same cases with one version of Hypothesis.
@@ -271,7 +271,7 @@ def find_divergence(session: Session, examples: int, seed: int) -> Finding | Non
     return None if finding is None else _named(finding)
 
 
-def _named(finding: Finding) -> Finding:
+def _named(finding: AgentFinding) -> AgentFinding:
     """The finding with a case that says what it is about."""
     name = f"generated: {describe(finding.case.scenario)}"[:NAME_LENGTH]
     return attrs.evolve(finding, case=attrs.evolve(finding.case, name=name))

@@ -10,13 +10,19 @@ from valid_ref.oracle.check import Status
 from valid_ref.oracle.divergence import Divergence
 from valid_ref.testing.conform.case import ConformCase, ExpectedRun, expected_run
 from valid_ref.testing.conform.cases import fixed_cases
-from valid_ref.testing.conform.drive import START, Conversation, Finding, drive, say_hello
-from valid_ref.testing.conform.peer import AgentFault, ConformError, Kind, OtherProtocolError, Peer
+from valid_ref.testing.conform.drive import START, AgentFinding, Conversation, drive, say_hello
+from valid_ref.testing.conform.peer import (
+    AgentFault,
+    ConformError,
+    FindingKind,
+    OtherProtocolError,
+    Peer,
+)
 
 Watch = Callable[[int], None]
 """Told how many cases have been driven."""
 
-Search = Callable[["Session"], Finding | None]
+Search = Callable[["Session"], AgentFinding | None]
 """Drives generated cases and gives back the first divergence, shrunk."""
 
 
@@ -39,7 +45,7 @@ class Report:
     reason: str
     agent: str = ""
     cases: int = 0
-    finding: Finding | None = None
+    finding: AgentFinding | None = None
 
     @property
     def conforms(self) -> bool:
@@ -57,7 +63,7 @@ class Report:
         }
 
 
-def _finding_as_json(finding: Finding) -> dict[str, Any]:
+def _finding_as_json(finding: AgentFinding) -> dict[str, Any]:
     divergence: dict[str, Any] = attrs.asdict(finding.divergence)
     difference: dict[str, Any] = divergence.pop("difference")
     place = {"kind": finding.kind.value, "case": finding.case.name}
@@ -84,7 +90,7 @@ class Session:
         self._earlier = 0
         self.unsteady: list[str] = []
 
-    def drive(self, case: ConformCase) -> Finding | None:
+    def drive(self, case: ConformCase) -> AgentFinding | None:
         """Drive one case; after a finding the next one gets a fresh process."""
         finding = self._play(self._played(case))
         self.cases += 1
@@ -92,7 +98,7 @@ class Session:
             self._watch(self.cases)
         return finding
 
-    def _play(self, run: ExpectedRun) -> Finding | None:
+    def _play(self, run: ExpectedRun) -> AgentFinding | None:
         try:
             if self._talk is None:
                 self._earlier = 0
@@ -110,7 +116,7 @@ class Session:
                 difference=fault.difference,
                 replay="",
             )
-            return Finding(run.case, fault.kind, divergence, words)
+            return AgentFinding(run.case, fault.kind, divergence, words)
         finding = drive(run, self._talk)
         self._earlier += 1
         if finding is not None:
@@ -123,7 +129,7 @@ class Session:
         self.peer.renew()
         self._talk = None
 
-    def confirmed(self, case: ConformCase) -> Finding | None:
+    def confirmed(self, case: ConformCase) -> AgentFinding | None:
         """Drive a case; a finding must come again in a fresh process.
 
         One that does not was left over from earlier cases, or is a matter of luck. A time-out
@@ -143,15 +149,15 @@ class Session:
             if again.clause in {earlier.clause for earlier in seen}:
                 return again
             seen.append(again)
-            if all(one.kind is not Kind.TIMEOUT for one in seen):
+            if all(one.kind is not FindingKind.TIMEOUT for one in seen):
                 break
-        plain = [one for one in seen if one.kind is not Kind.TIMEOUT]
+        plain = [one for one in seen if one.kind is not FindingKind.TIMEOUT]
         if not plain:
             self._note_unsteady(case)
             return None
         return _not_repeated(plain[0], "MO-5" if alone or plain[0] is not finding else "CF-4")
 
-    def _again(self, case: ConformCase) -> Finding | None:
+    def _again(self, case: ConformCase) -> AgentFinding | None:
         """Drive a case in a fresh process; other words at hello are another answer."""
         try:
             return self.drive(case)
@@ -164,7 +170,7 @@ class Session:
         if len(self.unsteady) >= PATIENCE:
             raise UnsteadyError("; ".join(self.unsteady))
 
-    def twice(self, case: ConformCase) -> Finding | None:
+    def twice(self, case: ConformCase) -> AgentFinding | None:
         """Drive a case in a fresh process and again in the same one.
 
         Implements: CF-4, CF-15.
@@ -177,15 +183,15 @@ class Session:
         return None if again is None else _not_repeated(again, "CF-4")
 
 
-def _not_repeated(finding: Finding, clause: str) -> Finding:
+def _not_repeated(finding: AgentFinding, clause: str) -> AgentFinding:
     difference = finding.divergence.difference
     story = f"{difference.what} [{difference.clause}], but not in a fresh process"
     changed = attrs.evolve(difference, clause=clause, what=story)
     divergence = attrs.evolve(finding.divergence, difference=changed)
-    return attrs.evolve(finding, kind=Kind.NOT_REPEATED, divergence=divergence)
+    return attrs.evolve(finding, kind=FindingKind.NOT_REPEATED, divergence=divergence)
 
 
-def first_finding(session: Session, cases: Iterable[ConformCase]) -> Finding | None:
+def first_finding(session: Session, cases: Iterable[ConformCase]) -> AgentFinding | None:
     """The first confirmed divergence in these cases."""
     for case in cases:
         finding = session.confirmed(case)
@@ -262,7 +268,7 @@ def _generated(examples: int, seed: int) -> Search:
             clause="CF-15",
         ) from None
 
-    def search(session: Session) -> Finding | None:
+    def search(session: Session) -> AgentFinding | None:
         with temporary_home():
             return find_divergence(session, examples, seed)
 

@@ -24,7 +24,7 @@ class ConformError(ValidRefError):
     """A command or a case that the kit cannot use; it says nothing about an agent."""
 
 
-class Kind(enum.Enum):
+class FindingKind(enum.Enum):
     """What sort of divergence was found.
 
     Implements: CF-11, CF-12, CF-13.
@@ -56,7 +56,7 @@ class AgentFault(Exception):  # noqa: N818 - a finding about the agent, not an e
 
     def __init__(
         self,
-        kind: Kind,
+        kind: FindingKind,
         clause: str,
         what: str,
         expected: str,
@@ -95,7 +95,7 @@ def found_as_fault(read: Callable[P, R]) -> Callable[P, R]:
 
 def _as_fault(error: FormError) -> AgentFault:
     return AgentFault(
-        Kind.WRONG_FORM,
+        FindingKind.WRONG_FORM,
         error.clause,
         what=error.place,
         expected=error.expected,
@@ -188,7 +188,7 @@ class ObjectPeer:
             line = json.dumps(reply)
         except Exception as error:
             found = f"{type(error).__name__}: {error}"
-            raise AgentFault(Kind.CRASH, "CF-12", "reply", "an answer", found) from None
+            raise AgentFault(FindingKind.CRASH, "CF-12", "reply", "an answer", found) from None
         return parse_reply(line.encode())
 
     def renew(self) -> None:
@@ -211,16 +211,20 @@ def parse_reply(line: bytes) -> Reply:
     """
     if len(line) > LONGEST_LINE:
         expected = f"at most {LONGEST_LINE} bytes"
-        raise AgentFault(Kind.LONG_LINE, "CF-1", "line", expected, f"{len(line)} bytes")
+        raise AgentFault(FindingKind.LONG_LINE, "CF-1", "line", expected, f"{len(line)} bytes")
     try:
         found = read_json(line.decode("utf-8"))
     except (DocumentError, ValueError) as error:  # also no UTF-8, a number of too many digits
         shown = line[:80].decode("ascii", "backslashreplace").strip()
         reason = error.message if isinstance(error, DocumentError) else str(error)
         raise AgentFault(
-            Kind.INVALID_LINE, "CF-1", "line", "one JSON object", f"{shown!r} ({reason[:120]})"
+            FindingKind.INVALID_LINE,
+            "CF-1",
+            "line",
+            "one JSON object",
+            f"{shown!r} ({reason[:120]})",
         ) from None
     if not isinstance(found, dict):
         shown = line[:80].decode("ascii", "backslashreplace").strip()
-        raise AgentFault(Kind.INVALID_LINE, "CF-1", "line", "one JSON object", repr(shown))
+        raise AgentFault(FindingKind.INVALID_LINE, "CF-1", "line", "one JSON object", repr(shown))
     return found

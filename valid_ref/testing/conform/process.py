@@ -15,7 +15,7 @@ from valid_ref.testing.conform.peer import (
     LONGEST_LINE,
     AgentFault,
     ConformError,
-    Kind,
+    FindingKind,
     Reply,
     parse_reply,
 )
@@ -201,7 +201,11 @@ class ProcessPeer:
             more = bytes(self._buffer[:80]).decode("ascii", "backslashreplace")
             before = line[:80].decode("ascii", "backslashreplace")
             raise AgentFault(
-                Kind.INVALID_LINE, "CF-1", "reply", "one line", f"{before!r} and then {more!r}"
+                FindingKind.INVALID_LINE,
+                "CF-1",
+                "reply",
+                "one line",
+                f"{before!r} and then {more!r}",
             )
 
     def _wait(
@@ -219,7 +223,9 @@ class ProcessPeer:
                 if descriptor in ready:
                     return
                 if not ready or left <= 0:
-                    raise AgentFault(Kind.TIMEOUT, "CF-13", "reply", "an answer in time", "nothing")
+                    raise AgentFault(
+                        FindingKind.TIMEOUT, "CF-13", "reply", "an answer in time", "nothing"
+                    )
                 if not self._listen(process, pieces=1) and errors is not None:
                     selector.unregister(errors.fileno())
 
@@ -254,7 +260,7 @@ class ProcessPeer:
             status = "it closed its pipe"
         last = self.last_words().rpartition("\n")[2].strip()
         found = status + (f": {last}" if last else "")
-        return AgentFault(Kind.CRASH, "CF-12", "reply", "an answer", found)
+        return AgentFault(FindingKind.CRASH, "CF-12", "reply", "an answer", found)
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
         """Close its pipes, wait a moment, and kill its process group in any case.

@@ -34,8 +34,8 @@ from valid_ref.testing.conform.case import (
 )
 from valid_ref.testing.conform.faults import fault_named
 from valid_ref.testing.conform.kit import Session, judge
-from valid_ref.testing.conform.peer import AgentFault, ConformError, Kind, ObjectPeer
-from valid_ref.wire import Again, Listed
+from valid_ref.testing.conform.peer import AgentFault, ConformError, FindingKind, ObjectPeer
+from valid_ref.words import Again, Listed
 
 
 @pytest.mark.checks("CF-15")
@@ -178,7 +178,7 @@ class Hiccup(ObjectPeer):
     def ask(self, request):
         type(self).late -= 1
         if self.late == 0:
-            raise AgentFault(Kind.TIMEOUT, "CF-13", "reply", "an answer in time", "nothing")
+            raise AgentFault(FindingKind.TIMEOUT, "CF-13", "reply", "an answer in time", "nothing")
         return super().ask(request)
 
 
@@ -335,7 +335,7 @@ def test_no_confirmed_finding_is_lost_however_an_agent_behaves(wrong, made, monk
     assert session.findings
     assert report.status is Status.DIVERGES, report.reason
     assert report.finding is not None
-    if session.findings[0].kind is not Kind.NOT_REPEATED:
+    if session.findings[0].kind is not FindingKind.NOT_REPEATED:
         assert report.finding.clause == session.findings[0].clause
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from valid_ref import wire
 from valid_ref.testing.conform.agent import Agent
 from valid_ref.testing.conform.drive import drive, say_hello
-from valid_ref.testing.conform.peer import Kind, ObjectPeer
+from valid_ref.testing.conform.peer import FindingKind, ObjectPeer
 
 GARBAGE = (
     None, True, False, 0, 1, -1, 2**63, -(10**30), 1.5, -0.25, "?", "7", "", [], [[]], [1, 2], {},
@@ -79,7 +79,12 @@ def test_every_change_of_an_answer_is_found(cases, played, index, when, steps, i
         return
     assert finding is not None
     assert finding.clause
-    assert finding.kind in {Kind.BEHAVIOUR, Kind.WRONG_FORM, Kind.INVALID_LINE, Kind.CRASH}
+    assert finding.kind in {
+        FindingKind.BEHAVIOUR,
+        FindingKind.WRONG_FORM,
+        FindingKind.INVALID_LINE,
+        FindingKind.CRASH,
+    }
     assert finding.divergence.difference.expected != finding.divergence.difference.found
 
 
@@ -129,7 +134,7 @@ def test_a_float_is_blamed_on_the_clause_that_wants_an_integer(
 
     finding = drive(script, say_hello(ObjectPeer(Floating)))
     assert finding is not None
-    assert (finding.kind, finding.clause) == (Kind.WRONG_FORM, clause)
+    assert (finding.kind, finding.clause) == (FindingKind.WRONG_FORM, clause)
 
 
 @pytest.mark.checks("CF-11")

@@ -6,7 +6,7 @@ import pytest
 
 from valid_ref.testing.conform.faults import AGENT, FAULTS, Fault, fault_named, faulty_source
 from valid_ref.testing.conform.kit import Session, first_finding
-from valid_ref.testing.conform.peer import ConformError, Kind, ObjectPeer
+from valid_ref.testing.conform.peer import ConformError, FindingKind, ObjectPeer
 from valid_ref.testing.conform.process import ProcessPeer
 from valid_ref.trace import find_root
 
@@ -51,7 +51,7 @@ def test_what_is_left_of_an_earlier_run_is_a_fault_of_its_own(cases, played, mad
     session = Session(ObjectPeer(made(fault_named("does-not-reset"))), played=played)
     finding = first_finding(session, cases)
     assert finding is not None
-    assert (finding.kind, finding.clause) == (Kind.NOT_REPEATED, "CF-4")
+    assert (finding.kind, finding.clause) == (FindingKind.NOT_REPEATED, "CF-4")
     assert "not in a fresh process" in finding.divergence.difference.what
     again = Session(session.peer, played=played).twice(finding.case)
     assert again is not None

@@ -13,7 +13,7 @@ from valid_ref.oracle.check import Status
 from valid_ref.testing.conform import peer as peers
 from valid_ref.testing.conform.faults import AGENT
 from valid_ref.testing.conform.kit import Session, first_finding, judge
-from valid_ref.testing.conform.peer import AgentFault, ConformError, Kind
+from valid_ref.testing.conform.peer import AgentFault, ConformError, FindingKind
 from valid_ref.testing.conform.process import (
     KEPT,
     LAST_LINES,
@@ -63,7 +63,7 @@ def test_a_line_that_is_not_one_object_is_invalid(line: str, reason: str) -> Non
         "import sys;", "import sys; sys.stdout.reconfigure(errors='surrogateescape');"
     )
     fault = refused(program)
-    assert (fault.kind, fault.clause) == (Kind.INVALID_LINE, "CF-1")
+    assert (fault.kind, fault.clause) == (FindingKind.INVALID_LINE, "CF-1")
     assert reason in fault.found
 
 
@@ -73,7 +73,7 @@ def test_a_line_has_a_longest_length(end: str, monkeypatch) -> None:
     monkeypatch.setattr(peers, "LONGEST_LINE", 1000)
     monkeypatch.setattr("valid_ref.testing.conform.process.LONGEST_LINE", 1000)
     fault = refused(SAY.format('{"a": "' + "x" * 1000 + '"}' + end, WAIT))
-    assert (fault.kind, fault.clause) == (Kind.LONG_LINE, "CF-1")
+    assert (fault.kind, fault.clause) == (FindingKind.LONG_LINE, "CF-1")
 
 
 @pytest.mark.checks("CF-12")
@@ -88,7 +88,7 @@ def test_a_line_has_a_longest_length(end: str, monkeypatch) -> None:
 )
 def test_the_end_of_the_process_is_a_crash(program: str, found: str) -> None:
     fault = refused(program)
-    assert (fault.kind, fault.clause) == (Kind.CRASH, "CF-12")
+    assert (fault.kind, fault.clause) == (FindingKind.CRASH, "CF-12")
     assert found in fault.found
 
 
@@ -101,7 +101,7 @@ def test_to_answer_with_an_error_is_a_crash(cases, played) -> None:
     session = Session(ProcessPeer([sys.executable, "-c", program]), played=played)
     report = judge(session, lambda one: first_finding(one, cases))
     assert report.finding is not None
-    assert (report.finding.kind, report.finding.clause) == (Kind.CRASH, "CF-12")
+    assert (report.finding.kind, report.finding.clause) == (FindingKind.CRASH, "CF-12")
     assert "sorry" in report.finding.divergence.difference.found
 
 
@@ -110,7 +110,7 @@ def test_to_answer_with_an_error_is_a_crash(cases, played) -> None:
 def test_no_answer_in_time_is_a_time_out(program: str) -> None:
     """Also where the request does not fit into the pipe, and where the line does not end."""
     fault = refused(program, {"op": "hello", "protocol": "x" * 10**6}, 0.3)
-    assert (fault.kind, fault.clause) == (Kind.TIMEOUT, "CF-13")
+    assert (fault.kind, fault.clause) == (FindingKind.TIMEOUT, "CF-13")
 
 
 @pytest.mark.checks("CF-13", "CF-14")
@@ -143,7 +143,7 @@ def test_an_answer_that_changes_by_itself_breaks_determinism(cases, played, made
 
     finding = first_finding(Session(peers.ObjectPeer(Moody), played=played), cases[:1])
     assert finding is not None
-    assert (finding.kind, finding.clause) == (Kind.NOT_REPEATED, "MO-5")
+    assert (finding.kind, finding.clause) == (FindingKind.NOT_REPEATED, "MO-5")
 
 
 @pytest.mark.checks("CF-2", "CF-14")
@@ -167,7 +167,7 @@ def test_a_hello_of_another_form_diverges(reply, cases, played, made) -> None:
 
     finding = first_finding(Session(peers.ObjectPeer(Rude), played=played), cases)
     assert finding is not None
-    assert (finding.kind, finding.clause) == (Kind.WRONG_FORM, "CF-2")
+    assert (finding.kind, finding.clause) == (FindingKind.WRONG_FORM, "CF-2")
 
 
 @pytest.mark.checks("CF-14")
@@ -322,7 +322,7 @@ def test_the_standard_error_neither_blocks_nor_grows_and_its_end_is_kept() -> No
 @pytest.mark.checks("CF-13", "CF-19")
 def test_an_agent_that_only_ever_complains_runs_out_of_time() -> None:
     fault = refused("import os\nwhile True: os.write(2, b'no ' * 1000)", timeout=0.5)
-    assert fault.kind is Kind.TIMEOUT
+    assert fault.kind is FindingKind.TIMEOUT
 
 
 @pytest.mark.checks("CF-12", "CF-19")
@@ -340,7 +340,9 @@ def test_a_divergence_is_told_although_a_time_out_did_not_happen_again(cases, pl
         def ask(self, request):
             asked.append(request)
             if len(asked) == 20:
-                raise AgentFault(Kind.TIMEOUT, "CF-13", "reply", "an answer in time", "nothing")
+                raise AgentFault(
+                    FindingKind.TIMEOUT, "CF-13", "reply", "an answer in time", "nothing"
+                )
             return super().ask(request)
 
     wrong = made(a=("return quotient + (twice > 0 or", "return quotient + (twice >= 0 or"))
@@ -364,7 +366,9 @@ def test_the_search_ends_after_several_time_outs_that_did_not_happen_again(
         def ask(self, request):
             type(self).asked += 1
             if self.asked % 200 == 0:
-                raise AgentFault(Kind.TIMEOUT, "CF-13", "reply", "an answer in time", "nothing")
+                raise AgentFault(
+                    FindingKind.TIMEOUT, "CF-13", "reply", "an answer in time", "nothing"
+                )
             return super().ask(request)
 
     session = Session(OftenLate(made()), played=played)
@@ -397,7 +401,9 @@ def test_a_wrong_answer_is_told_whatever_the_next_process_does(
         def ask(self, request):
             if second == "late" and len(processes) == 2:
                 processes.append("late")
-                raise AgentFault(Kind.TIMEOUT, "CF-13", "reply", "an answer in time", "nothing")
+                raise AgentFault(
+                    FindingKind.TIMEOUT, "CF-13", "reply", "an answer in time", "nothing"
+                )
             return super().ask(request)
 
     report = judge(
