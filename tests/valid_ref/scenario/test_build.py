@@ -57,7 +57,29 @@ def test_weightings_thresholds_and_their_origin() -> None:
     assert d.weights == (2, 4, 8, 16)
     assert [w.origin for w in (c, d, e)] == ["configured", "certificate", "calibrated"]
     assert prepared.notes[0] == "check c: configured thresholds, not certified"
-    assert any("too small for its certificate" in note for note in prepared.notes)
+    assert not any("certificate" in note for note in prepared.notes[1:] if " d: " in note)
+
+
+@pytest.mark.checks("GV-7", "GU-9")
+def test_a_certificate_that_excludes_nothing_says_how_many_rounds_it_needs() -> None:
+    check = parts.Check("w", parts.Polynomial(), parts.CertifiedThresholds())
+    noisy = parts.RandomQuadratics(2, noise=Noise.SIGNS, spread=0.5)
+    scenario = Scenario(graph=parts.Family("path:4"), loss=noisy, rounds=2, checks=(check,))
+
+    def said(rounds: int) -> tuple[str, ...]:
+        notes = prepare(attrs.evolve(scenario, rounds=rounds)).notes
+        return tuple(note for note in notes if "too small for its certificate" in note)
+
+    both = said(2)
+    assert len(both) == 2
+    needed = [int(note.split("T = ")[1].split(" ")[0]) for note in both]
+    assert all(note.endswith(" would do") for note in both)
+    assert max(needed) > 2
+    assert said(max(needed)) == ()
+    assert len(said(max(needed) - 1)) == 1 + (needed[0] == needed[1])
+    steps = parts.ExplicitSteps((1 << 18,) * 2, (1 << 18,) * 2)
+    explicit = prepare(attrs.evolve(scenario, schedule=steps)).notes
+    assert any(note.endswith("certificate, and more rounds have no steps") for note in explicit)
 
 
 @pytest.mark.checks("GV-7")
