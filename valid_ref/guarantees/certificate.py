@@ -233,16 +233,11 @@ def path(known: NetworkProblem, rounds: list[_Round], smallest: float) -> Iterat
         beside = one.ratio * pull * one.inner
         p = one.mixing * rest
         total = min(math.hypot(root_n * mean, p), grown * whole, apart + beside)
-        r, p = min(mean, total / root_n), min(p, total)
-        mean = one.centre * r + one.alpha * off_centre * total / root_n
-        rest = one.centre * p + one.alpha * (off_centre * total + pull)
+        mean = (one.centre * mean + one.alpha * off_centre * total / root_n) * ROUND_UP
+        rest = (one.centre * p + one.alpha * (off_centre * total + pull)) * ROUND_UP
         apart = (one.contraction * apart + one.alpha * beta * beside) * ROUND_UP
-        whole = ROUND_UP * min(
-            one.contraction * total + one.alpha * pull,
-            apart + balance,
-            math.hypot(root_n * mean, rest),
-        )
-        mean, rest = min(mean * ROUND_UP, whole / root_n), min(rest * ROUND_UP, whole)
+        whole = min(one.contraction * total + one.alpha * pull, apart + balance) * ROUND_UP
+        mean, rest = min(mean, whole / root_n), min(rest, whole)
         yield _Standing(mean, rest, p, total / root_n)
 
 
@@ -260,12 +255,11 @@ def noise(known: NetworkProblem, rounds: list[_Round], unit: float) -> Iterator[
         slack, shaken = unit * (0.5 + one.alpha * (0.5 + tau)), one.alpha * deviation
         p = one.mixing * rest
         total = min(math.hypot(root_n * mean, p), max(1.0, one.mixing) * whole)
-        r, p = min(mean, total / root_n), min(p, total)
         bent = one.alpha * off_centre * total
-        mean = math.hypot(one.centre * r + bent / root_n, shaken / root_n) + slack
+        mean = math.hypot(one.centre * mean + bent / root_n, shaken / root_n) + slack
         rest = math.hypot(one.centre * p + bent, shaken * math.sqrt(n - 1)) + root_n * slack
         whole = math.hypot(one.contraction * total, shaken * root_n) + root_n * slack
-        whole = min(whole, math.hypot(root_n * mean, rest)) * ROUND_UP
+        whole *= ROUND_UP
         mean, rest = min(mean * ROUND_UP, whole / root_n), min(rest * ROUND_UP, whole)
         yield _Standing(mean, rest, p, total / root_n)
 
