@@ -306,13 +306,13 @@ def test_noisy_honest_runs_stay_below_certified_thresholds(noise: Noise) -> None
         )
     ]
     runs = [
-        statistics(attrs.evolve(problem, seed=seed), graph, schedule, weights)
+        statistics(attrs.evolve(problem, coins=seed), graph, schedule, weights)
         for seed in range(100)
     ]
     shares = np.array(runs) / np.array(thresholds)
     assert (shares <= 1).all()
     assert (shares.max(axis=0) > 0.1).all()  # the thresholds are not just anything
-    worse = Problem([Quadratic(np.eye(d), 20 * c, noise, 1.0) for c in centres], batch=4)
+    worse = Problem([Quadratic(np.eye(d), 20 * c, noise, 1.0) for c in centres], batch=4, coins=0)
     seen = np.array(statistics(worse, graph, schedule, weights))
     assert (seen[:, 1:] > np.array(thresholds)[:, 1:]).all()
 
