@@ -22,6 +22,7 @@ WORDS = ("tests/valid_ref/test_words.py",)
 MEASURES = ("tests/valid_ref/protocols/test_measures.py",)
 PARAMETERS = ("tests/valid_ref/protocols/test_parameters.py",)
 ORDER = ("tests/valid_ref/test_alarm_order.py",)
+THRESHOLDS = ("tests/valid_ref/guarantees/test_thresholds.py",)
 BUILD = ("tests/valid_ref/scenario/test_build.py",)
 COINS = ("tests/valid_ref/test_coins.py", "tests/valid_ref/adversary/test_what_is_known.py")
 CHOICE = ("tests/valid_ref/kernels/test_choice.py",)
@@ -67,7 +68,7 @@ _L, _B, _A = "protocols/learn.py", "protocols/broadcast.py", "protocols/agreemen
 _V, _G, _W = "protocols/local_validate.py", "protocols/global_validate.py", "protocols/valid.py"
 _WORDS = "words.py"
 _M, _P, _T = "protocols/remembered.py", "protocols/parameters.py", "torch_backend/"
-_O = "oracle/"
+_O, _C = "oracle/", "guarantees/thresholds.py"
 
 MUTANTS = (
     _mutant("AR-10", "no range rule", "lattice.py", "if largest >= self.budget:", "if False:",
@@ -374,6 +375,26 @@ MUTANTS = (
     _mutant("AD-3", "a gradient source leads to those of others", "losses/problem.py",
             "return gradient_source(loss, self.batch, self.own_coins(agent))",
             "return lambda t, point: gradient_source(loss, self.batch, self.own_coins(agent))(t, point)", COINS),
+    # Certificates.
+    _mutant("GU-9", "a certificate takes kurtosis 3 for granted", _C,
+            "found = follows if level.kurtosis is None else", "found = 3.0 if level.kurtosis is None else",
+            THRESHOLDS),
+    _mutant("GU-9", "a certificate for lengths whatever the statistic", "scenario/weightings.py",
+            "lengths=not trial.reading.P27", "lengths=False", BUILD),
+    _mutant("GU-9", "a certificate spends its level twice", _C,
+            "tail + drift / math.sqrt((1 - part) * theta)", "tail + drift / math.sqrt(theta)", THRESHOLDS),
+    _mutant("GU-9", "a certificate forgets rounding", "guarantees/certificate.py",
+            "shaken / root_n) + slack", "shaken / root_n)", THRESHOLDS),
+    _mutant("GU-9", "a certificate forgets that agents differ", "guarantees/certificate.py",
+            "(off_centre * total + pull)", "(off_centre * total)", THRESHOLDS),
+    _mutant("GU-9", "a certificate whose balance point stands still", "guarantees/certificate.py",
+            "apart + abs(balance - moved) + 2.0**-40 * balance", "apart", THRESHOLDS),
+    _mutant("GU-9", "a certificate whose gradients cancel", _C,
+            "abs(a - b) + 2.0**-50 * (a + b)", "(a - b)", THRESHOLDS),
+    _mutant("GV-7", "no certificate is vacuous", _C,
+            "if sizes[test] >= longest)", "if False)", THRESHOLDS),
+    _mutant("GV-7", "a certificate below the heterogeneity of the problem", _C,
+            "if actual > level.delta * ROUND_UP + rounding**2:", "if False:", THRESHOLDS),
     # Hashes and residues.
     _mutant("HA-9", "every field is that of 2^61 - 1", "kernels/polyhash.py",
             "if field.prime == PRIME and rows.dtype == np.int64:",

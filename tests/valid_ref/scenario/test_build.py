@@ -10,6 +10,7 @@ from valid_ref.adversary.attack import AttackError
 from valid_ref.adversary.data import Benign
 from valid_ref.errors import ValidRefError
 from valid_ref.guarantees.bounds import BoundsError
+from valid_ref.guarantees.certificate import CertificateError
 from valid_ref.losses import LogisticRegression, Noise, Quadratic, RidgeLeastSquares
 from valid_ref.scenario import Scenario, parts, prepare
 
@@ -59,6 +60,29 @@ def test_weightings_thresholds_and_their_origin() -> None:
     assert [w.origin for w in (c, d, e)] == ["configured", "certificate", "calibrated"]
     assert prepared.notes[0] == "check c: configured thresholds, not certified"
     assert not any("certificate" in note for note in prepared.notes[1:] if " d: " in note)
+
+
+@pytest.mark.checks("GU-9")
+def test_averaged_lengths_of_unbounded_data_need_a_kurtosis() -> None:
+    gaussian = parts.RandomQuadratics(2, noise=Noise.GAUSSIAN, spread=0.1)
+
+    def made(without: tuple[str, ...], kurtosis: float | None) -> int:
+        thresholds = parts.CertifiedThresholds(start_radius=5.0, kurtosis=kurtosis)
+        scenario = Scenario(
+            graph=parts.Family("path:3"),
+            loss=gaussian,
+            rounds=3,
+            checks=(parts.Check("w", parts.Polynomial(), thresholds),),
+            bounds=parts.NoBounds(),
+            without=without,
+            seed=1,
+        )
+        return prepare(scenario).parameters.weightings[0].heterogeneity
+
+    assert made((), None) == made((), 3.0)
+    with pytest.raises(CertificateError, match=r"without a kurtosis .* gradient_bound"):
+        made(("P27",), None)
+    assert made(("P27",), 3.0) < made(("P27",), 9.0)
 
 
 @pytest.mark.checks("GV-7", "GU-9")
