@@ -110,10 +110,11 @@ def test_a_single_rehearsal_stands_for_all_where_there_is_no_noise() -> None:
         return rehearse(parameters, problem, indices)
 
     quiet = attrs.evolve(NOISY, loss=parts.RandomQuadratics(dimension=2))
+    parameters, problem = ready(quiet)
     prepared = prepare(quiet, counted)
     prepare(NOISY, counted)
     assert asked == [[0], list(range(49))]
-    (statistics,) = rehearse(*ready(quiet), [0])
+    (statistics,) = rehearse(parameters, problem, [0])
     for weighting, (first, second) in zip(prepared.parameters.weightings, statistics, strict=True):
         assert weighting.optimality == math.isqrt(first - 1) + 1
         assert weighting.heterogeneity == second
