@@ -31,7 +31,7 @@ def power(
     level: options.Level = None,
     byzantine: options.Byzantine = None,
     without: options.Without = None,
-    seed: options.Seed = 0,
+    seed: options.Seed = None,
     directions: Annotated[
         int, typer.Option(min=1, help="Axes to push along, of least curvature first.")
     ] = 2,
@@ -61,7 +61,7 @@ def power(
         level=level,
         byzantine=byzantine,
         without=without,
-        seed=seed,
+        seed=0 if seed is None and scenario is None else seed,
     )
     if plot:
         require_matplotlib(output / "harm.svg")

@@ -47,11 +47,19 @@ def ready(scenario: Scenario):
     st.integers(1, 6),
     st.integers(1, 3),
     st.lists(st.integers(0, 99), min_size=1, max_size=20),
+    st.sampled_from([(), ("P27",)]),
 )
 def test_many_rehearsals_at_a_time_are_those_of_the_machine(
-    graph, loss, rounds, batch, indices
+    graph, loss, rounds, batch, indices, without
 ) -> None:
-    scenario = attrs.evolve(NOISY, graph=parts.Family(graph), loss=loss, rounds=rounds, batch=batch)
+    scenario = attrs.evolve(
+        NOISY,
+        graph=parts.Family(graph),
+        loss=loss,
+        rounds=rounds,
+        batch=batch,
+        without=without,
+    )
     parameters, problem = ready(scenario)
     expected = [rehearse_one(parameters, problem, index) for index in indices]
     assert rehearse(parameters, problem, indices) == expected
