@@ -121,7 +121,7 @@ def test_a_single_rehearsal_stands_for_all_where_there_is_no_noise() -> None:
     parameters, problem = ready(quiet)
     prepared = prepare(quiet, counted)
     prepare(NOISY, counted)
-    assert asked == [[0], list(range(49))]
+    assert asked == [[0], list(range(39))]
     (statistics,) = rehearse(parameters, problem, [0])
     for weighting, (first, second) in zip(prepared.parameters.weightings, statistics, strict=True):
         assert weighting.optimality == math.isqrt(first - 1) + 1
