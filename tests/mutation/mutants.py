@@ -289,8 +289,9 @@ MUTANTS = (
     _mutant("VB-9", "a message is taken for one that is gone", _M,
             "(machine.phase,), (whole,), make", "(machine.phase, id(whole)), (), make", MEASURES),
     # Scenarios.
-    _mutant("GU-9", "rehearsals see the mini-batches of the run", "scenario/weightings.py",
-            "problem.rehearsal(number), index)", "problem, index)", BUILD),
+    _mutant("GU-12", "rehearsals see the mini-batches of the run", "scenario/rehearse.py",
+            "problem.rehearsal(i).gradient_source(v)", "problem.gradient_source(v)",
+            ("tests/valid_ref/scenario/test_rehearse.py",)),
     _mutant("LV-3", "one key for all agents of a scenario", "scenario/build.py",
             'integer_below(scenario.prime, "key", agent)', 'integer_below(scenario.prime, "key", 0)', BUILD),
     _mutant("LV-3", "runs that differ in the attack alone share their keys", "scenario/scenario.py",

@@ -96,7 +96,7 @@ def runs(draw: st.DrawFn) -> tuple[Problem, LearnModel]:
     schedule = Schedule(Precision(f, k), tuple(mixes), tuple(gradient))
     parameters = default_limits(problem.dimension, schedule, graph.max_degree)
     size = draw(st.floats(0, 5))
-    start = size * np.random.default_rng(problem.seed).normal(size=problem.dimension)
+    start = size * np.random.default_rng(draw(seeds)).normal(size=problem.dimension)
     return problem, LearnModel(graph, parameters, to_lattice(start, schedule.precision))
 
 
@@ -152,7 +152,7 @@ def test_neighbours_that_keep_the_bounds_cannot_make_an_honest_agent_break_them(
         length = math.isqrt(bounds.model_squared[view.round - 1])
         said = {}
         for v in view.graph.neighbours(0):
-            generator = np.random.default_rng([problem.seed, view.round, v])
+            generator = problem.coins.generator("jumps", view.round, v)
             direction = generator.normal(size=d)
             model = np.trunc(direction * (length / np.linalg.norm(direction)) * (1 - 1e-12))
             if np.abs(model).max() < machine.parameters.model_limit:
@@ -168,7 +168,7 @@ def test_neighbours_that_keep_the_bounds_cannot_make_an_honest_agent_break_them(
 
 def sign_problem(h: float, s: float) -> Problem:
     loss = Quadratic(np.array([[h]]), np.zeros(1), Noise.SIGNS, s)
-    return Problem((loss, loss, loss))
+    return Problem((loss, loss, loss), coins=0)
 
 
 @pytest.mark.checks("AN-5", "GU-8")
@@ -235,7 +235,7 @@ def test_what_the_printed_bounds_depend_on_does_not_bound_the_models() -> None:
     lengths = []
     for centre in (1.0, 10.0, 100.0):
         loss = Quadratic(np.eye(1), np.array([centre]))  # beta = mu = 1, delta = 0
-        problem, graph = Problem((loss, loss)), path(2)
+        problem, graph = Problem((loss, loss), coins=0), path(2)
         machine = LearnModel(graph, default_limits(1, schedule, 1), np.zeros(1, dtype=np.int64))
         result = run_machine(graph, machine, {v: problem.gradient_source(v) for v in range(2)})
         [spoken] = result.rounds

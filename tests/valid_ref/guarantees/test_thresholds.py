@@ -253,7 +253,7 @@ def test_noisy_honest_runs_stay_below_certified_thresholds(noise: Noise) -> None
                 (optimality / limit.optimality, squares / limit.heterogeneity)
                 for limit, (optimality, squares) in zip(
                     thresholds,
-                    statistics(attrs.evolve(problem, seed=seed), graph, schedule, weights),
+                    statistics(attrs.evolve(problem, coins=seed), graph, schedule, weights),
                     strict=True,
                 )
             ]
@@ -262,7 +262,7 @@ def test_noisy_honest_runs_stay_below_certified_thresholds(noise: Noise) -> None
     )
     assert (shares <= 1).all()
     assert (shares.max(axis=0) > 0.1).all()  # the thresholds are not just anything
-    worse = Problem([Quadratic(np.eye(d), 20 * c, noise, 1.0) for c in centres], batch=4)
+    worse = Problem([Quadratic(np.eye(d), 20 * c, noise, 1.0) for c in centres], 4, coins=0)
     for limit, (_opt, squares) in zip(
         thresholds, statistics(worse, graph, schedule, weights), strict=True
     ):
