@@ -1,8 +1,8 @@
-"""Certified thresholds: the recursion behind them, and how often honest runs alarm.
+"""Certified thresholds: the recursions behind them, and how often honest runs alarm.
 
-r and p bound, in root mean square, |xbar - x*| and |Y_perp|_F; the steps here are about p and the
-thresholds, those about r are in theorem3. Rounding may follow the noise, so its slack is added to
-the root mean square, outside the square root.
+A run is its path, in real arithmetic and without noise, plus its noise. The path is bounded
+outright, by R, P and U; the noise in root mean square, by R', P' and U'. Rounding may follow the
+noise, so its slack is added to the root mean square, outside the square root.
 
 Proves: AN-10.
 """
@@ -17,30 +17,113 @@ from proofs_check.framework import Axiom, Claim, Finding, Method, Proof, Role, s
 from proofs_check.simulation import Floats, Setting, interval, shown, simulate, simulate_mean
 from proofs_check.theorem1 import missed
 from valid_ref.graph_families import complete, cycle, path
+from valid_ref.guarantees import Level, NetworkProblem, certified_thresholds, certify
+from valid_ref.schedule import harmonic, inverse_root, make_schedule
 
 RUNS = 400
 
 
 @universal(axioms=(Axiom.TRIANGLE, Axiom.COCOERCIVITY), needs=("contraction.centred_form",))
 def off_the_mean() -> Claim:
-    """AN-10, GU-9: |X_perp| <= q p + alpha(sqrt(n delta) + (beta-mu) sqrt(n) r/2) before noise.
+    """AN-10, GU-9: |X_perp| <= c p + alpha(o u + D) on the path.
 
-    Y_perp - alpha(G(Y) - G(ybar)) contracts by q row by row; G(ybar) is G(x*), of norm at most
-    sqrt(n delta), a part equal in all rows, which the projection removes, and the rest.
+    G(Y) is G(x*), of norm at most D, plus (beta+mu)/2 times the displacement, plus an error of at
+    most o = (beta-mu)/2 times the norm u of all displacements; the projection shortens both.
 
     Proves: AN-10.
     """
-    after, rows, at_star, rest, q, p, alpha, spread, radius = reals(
-        "after rows at_star rest q p alpha spread radius"
+    after, rows, at_star, rest, c, p, alpha, D, o, u = reals(
+        "after rows at_star rest c p alpha D o u"
     )
     given = {
-        "norms": z3.And(q >= 0, p >= 0, alpha >= 0, spread >= 0, radius >= 0),
-        "contraction": rows <= q * p,
-        "heterogeneity": at_star <= spread,
-        "co-coercivity": rest <= radius,
+        "norms": z3.And(c >= 0, p >= 0, alpha >= 0, D >= 0, o >= 0, u >= 0),
+        "centre": rows <= c * p,
+        "heterogeneity": at_star <= D,
+        "co-coercivity": rest <= o * u,
         "triangle": after <= rows + alpha * (at_star + rest),
     }
-    return Claim(given, after <= q * p + alpha * (spread + radius), drop="co-coercivity")
+    return Claim(given, after <= c * p + alpha * (o * u + D), drop="co-coercivity")
+
+
+@universal(axioms=(Axiom.TRIANGLE, Axiom.COCOERCIVITY), needs=("contraction.centred_form",))
+def on_the_mean() -> Claim:
+    """AN-10, GU-9: |xbar - x*| <= c r + alpha o rho: G(x*) has mean zero.
+
+    The mean of n errors of squares that add up to (o u)^2 is at most o u/sqrt(n) = o rho.
+
+    Proves: AN-10.
+    """
+    after, centred, error, c, r, alpha, o, rho = reals("after centred error c r alpha o rho")
+    given = {
+        "norms": z3.And(c >= 0, r >= 0, alpha >= 0, o >= 0, rho >= 0),
+        "centre": centred <= c * r,
+        "co-coercivity": error <= o * rho,
+        "triangle": after <= centred + alpha * error,
+    }
+    return Claim(given, after <= c * r + alpha * o * rho, drop="co-coercivity")
+
+
+@identity()
+def centre_and_error() -> dict[str, Any]:
+    """AN-10, GU-9: |1 - alpha(beta+mu)/2| + alpha(beta-mu)/2 is q, for long and short steps.
+
+    Proves: AN-10.
+    """
+    mu, beta, alpha = sp.symbols("mu beta alpha", positive=True)
+    half = alpha * (beta + mu) / 2
+    error = alpha * (beta - mu) / 2
+    return {
+        "short steps": (1 - half) + error - (1 - alpha * mu),
+        "long steps": (half - 1) + error - (alpha * beta - 1),
+    }
+
+
+@identity(axioms=(Axiom.SPECTRAL,))
+def balance_point() -> dict[str, Any]:
+    """AN-10, GU-9: mixing moves Z = x* - (alpha/eta) L^+ G(x*) by alpha G(x*).
+
+    For every nonzero eigenvalue l of L, g the part of G(x*) along it.
+
+    Proves: AN-10.
+    """
+    alpha, eta, value, g = sp.symbols("alpha eta l g", positive=True)
+    Z = -alpha / eta * g / value
+    return {"one eigenvector": (1 - eta * value) * Z - (Z + alpha * g)}
+
+
+@universal(axioms=(Axiom.TRIANGLE, Axiom.COCOERCIVITY), needs=(balance_point,))
+def near_the_balance() -> Claim:
+    """AN-10, GU-9: V_t = q M(V + |z_t - z_(t-1)|) + alpha beta b_t bounds |X(t) - Z_t|.
+
+    X(t) - Z_t is a contracted difference plus alpha (G(x*) - G(Y)), Y within b_t of x*.
+
+    Proves: AN-10.
+    """
+    before, moved, after, image, q, M, alpha, beta, b, V, dz = reals(
+        "before moved after image q M alpha beta b V dz"
+    )
+    given = {
+        "norms": z3.And(q >= 0, M >= 1, alpha >= 0, beta >= 0, b >= 0, V >= 0, dz >= 0),
+        "so far": z3.And(before >= 0, before <= V),
+        "the point moves": z3.And(moved >= 0, moved <= M * (before + dz)),
+        "image": image <= beta * b,
+        "one round": after <= q * moved + alpha * image,
+    }
+    return Claim(given, after <= q * (M * (V + dz)) + alpha * beta * b, drop="the point moves")
+
+
+@universal()
+def inner_eigenvalues() -> Claim:
+    """AN-10, GU-9: |1 - eta l|/l is largest at an end of [l2, lM]: b_t bounds mixed Z minus x*.
+
+    Proves: AN-10.
+    """
+    eta, low, value, high, b = reals("eta low l high b")
+    given = {
+        "eigenvalues": z3.And(low > 0, low <= value, value <= high, eta > 0),
+        "ends": z3.And(b * low >= z3.Abs(1 - eta * low), b * high >= z3.Abs(1 - eta * high)),
+    }
+    return Claim(given, b * value >= z3.Abs(1 - eta * value), drop="ends")
 
 
 @identity()
@@ -73,9 +156,74 @@ def slack_is_added() -> Claim:
     return Claim(given, square <= (m + e) ** 2, drop="Cauchy-Schwarz")
 
 
+@identity(axioms=(Axiom.INDUCTION,), needs=("drift.difference",))
+def by_parts() -> dict[str, Any]:
+    """AN-10, GU-9: sum f_t (x(t-1) - x(t)) = f_1 x(0) + sum (f_(t+1) - f_t) x(t) - f_T x(T).
+
+    One more round adds (f' - f) x to the sum and replaces f x by f' x' at the end.
+
+    Proves: AN-10.
+    """
+    f, g, x, y, inner = sp.symbols("f g x y inner")
+    before, after = inner - f * x, inner + (g - f) * x - g * y
+    return {"one round": before + g * (x - y) - after}
+
+
+@identity(axioms=(Axiom.PINELIS,), needs=("theorem1.noise_tail",))
+def bounded_noise() -> dict[str, Any]:
+    """AN-10, GU-9: r = bl/3 + sqrt((bl/3)^2 + 2lv) solves r^2/(2(v + br/3)) = l, and l gives theta.
+
+    The variances and steps: nK data a round, each of at most 2C w/(nK), and for n rows at once
+    2C w/(K sqrt(n)).
+
+    Proves: AN-10.
+    """
+    b, v, exponent, theta = sp.symbols("b v l theta", positive=True)
+    C, w, n, K = sp.symbols("C w n K", positive=True)
+    r = b * exponent / 3 + sp.sqrt((b * exponent / 3) ** 2 + 2 * exponent * v)
+    return {
+        "solved": sp.expand(r**2 - 2 * exponent * (v + b * r / 3)),
+        "level": 2 * sp.exp(-sp.log(2 / theta)) - theta,
+        "mean": n * K * (2 * C * w / (n * K)) ** 2 - 4 * C**2 * w**2 / (n * K),
+        "rows": n * K * (2 * C * w / (K * sp.sqrt(n))) ** 2 - 4 * C**2 * w**2 / K,
+    }
+
+
+@universal(axioms=(Axiom.TRIANGLE,), needs=(bounded_noise, "theorem1.certified_optimality"))
+def split_level() -> Claim:
+    """AN-10, GU-9: noise at level lambda and drift at theta - lambda leave theta for the test.
+
+    Proves: AN-10.
+    """
+    alarm, noisy, drifted, theta, part = reals("alarm noisy drifted theta part")
+    given = {
+        "probabilities": z3.And(alarm >= 0, noisy >= 0, drifted >= 0, part > 0, part < theta),
+        "union": alarm <= noisy + drifted,
+        "noise": noisy <= part,
+        "drift": drifted <= theta - part,
+    }
+    return Claim(given, alarm <= theta, drop="drift")
+
+
+@universal(axioms=(Axiom.TRIANGLE,))
+def path_and_noise() -> Claim:
+    """AN-10, GU-9: path at most A and noise above E with chance theta: the test alarms with theta.
+
+    Proves: AN-10.
+    """
+    statistic, path_part, noise_part, A, E = reals("statistic path_part noise_part A E")
+    given = {
+        "norms": z3.And(path_part >= 0, noise_part >= 0, statistic >= 0),
+        "triangle": statistic <= path_part + noise_part,
+        "path": path_part <= A,
+        "an alarm": statistic > A + E,
+    }
+    return Claim(given, noise_part > E, drop="path")
+
+
 @identity(axioms=(Axiom.CHEBYSHEV,))
 def heterogeneity_noise() -> dict[str, Any]:
-    """AN-10, GU-9: deviation of the cross term and of |xi|^2, as they stand in N^2.
+    """AN-10, GU-9: averages of lengths: deviation of the cross term and of |xi|^2, as in N^2.
 
     n agents, weights with S2: variance 4 delta S2 sigma^2/(nK), and k4 S2/n (sigma^2/K)^2; at
     level theta/2 Chebyshev multiplies deviations by sqrt(2/theta).
@@ -90,6 +238,21 @@ def heterogeneity_noise() -> dict[str, Any]:
         "square": sp.sqrt(square) - sp.sqrt(k4 * S2 / n) * sigma**2 / K,
         "level": 1 / sp.sqrt(2 / theta) ** 2 - theta / 2,
     }
+
+
+@universal(needs=(heterogeneity_noise,))
+def kurtosis_of_bounded_noise() -> Claim:
+    """AN-10, GU-9: |xi| <= 2C gives E|xi|^4 <= 4 C^2 E|xi|^2: two values, any probability.
+
+    Proves: AN-10.
+    """
+    x, y, pr, C = reals("x y pr C")
+    given = {
+        "probability": z3.And(pr >= 0, pr <= 1, C >= 0),
+        "bounded": z3.And(z3.Abs(x) <= 2 * C, z3.Abs(y) <= 2 * C),
+    }
+    fourth, second = (pr * x**k + (1 - pr) * y**k for k in (4, 2))
+    return Claim(given, fourth <= 4 * C * C * second, drop="bounded")
 
 
 @universal(axioms=(Axiom.TRIANGLE,), needs=(heterogeneity_noise, "heterogeneity.upper_bound"))
@@ -108,25 +271,33 @@ def heterogeneity_threshold() -> Claim:
     return Claim(given, statistic**2 <= (N + D) ** 2, drop="distance")
 
 
-def certified(setting: Setting, theta: float) -> tuple[float, float]:
-    """eps_opt and delta + eps_het of GU-9 for mu = beta = 1, R_0 = 0, k4 = 3, without a lattice."""
-    n, share = setting.graph.agents, setting.deviation / math.sqrt(setting.batch)
-    values, delta = setting.graph.laplacian_eigenvalues(), setting.heterogeneity
-    powers = [setting.gamma ** (setting.rounds - t) for t in range(1, setting.rounds + 1)]
-    R, P, drift, distance = 0.0, 0.0, 0.0, 0.0
-    for t, weight in enumerate(powers, 1):
-        alpha, eta = setting.steps(t)
-        r, p = R, max(abs(1 - eta * values[1]), abs(1 - eta * values[-1])) * P
-        q = abs(1 - alpha)
-        R = math.hypot(q * r, alpha * share / math.sqrt(n))
-        P = math.hypot(q * p + alpha * math.sqrt(n * delta), alpha * share * math.sqrt(n - 1))
-        drift += weight / sum(powers) * r
-        distance += weight / sum(powers) * (r * r + p * p / n)
-    S2 = sum(w * w for w in powers) / sum(powers) ** 2
-    optimality = (share * math.sqrt(S2 / n) + drift) / math.sqrt(theta)
-    cross = 2 * share * math.sqrt(delta * S2 / n) + math.sqrt(3 * S2 / n) * share**2
-    noise = math.sqrt(delta + share**2 + math.sqrt(2 / theta) * cross)
-    return optimality, (noise + math.sqrt(2 / theta) * math.sqrt(distance)) ** 2
+def certified(setting: Setting, theta: float) -> tuple[float, float, float]:
+    """eps_opt and delta + eps_het of GU-9 for mu = beta = 1, R_0 = 0; by lengths with k4 = 3."""
+    T, largest = setting.rounds, float(setting.graph.laplacian_eigenvalues()[-1])
+    first = math.sqrt(1 + setting.offset) / largest
+    alpha, eta = harmonic(setting.a, setting.offset), inverse_root(first, setting.offset)
+    known = NetworkProblem(
+        setting.graph,
+        setting.centres.shape[1],
+        strong_convexity=1.0,
+        smoothness=1.0,
+        deviation=setting.deviation,
+        batch=setting.batch,
+        delta=setting.heterogeneity,
+        start_radius=0.0,
+    )
+    certificate = certify(known, make_schedule(T, alpha, eta))
+    weights = [round(2**40 * setting.gamma ** (T - t)) for t in range(1, T + 1)]
+    means, lengths = (
+        certified_thresholds(
+            known,
+            certificate,
+            weights,
+            Level(theta, setting.heterogeneity, lengths=by_lengths, kurtosis=3.0),
+        )
+        for by_lengths in (False, True)
+    )
+    return means.optimality, means.heterogeneity, lengths.heterogeneity
 
 
 def spread_centres(agents: int, dimension: int, delta: float) -> Floats:
@@ -229,7 +400,7 @@ def attack_between_levels() -> Finding:
 
 
 @step(Method.STATISTICAL, role=Role.INSTANCE, deep=True)
-def certified_thresholds() -> Finding:
+def honest_runs() -> Finding:
     """AN-10, GU-9: with the certified thresholds at theta = .05 no honest run of 400 each alarms.
 
     Path, cycle and complete graph of 6, d = 3, sigma^2 = 1, K = 1, delta = 1, T = 100 and 400,
@@ -239,9 +410,9 @@ def certified_thresholds() -> Finding:
     for family in (path, cycle, complete):
         for rounds in (100, 400):
             setting = Setting(family(6), spread_centres(6, 3, 1.0), rounds)
-            optimality, heterogeneity = certified(setting, 0.05)
             found = simulate(setting, RUNS, seed=15)
-            pairs = ((found.optimality, optimality), (found.heterogeneity, heterogeneity))
+            seen = (found.optimality, found.means, found.heterogeneity)
+            pairs = list(zip(seen, certified(setting, 0.05), strict=True))
             shares += [float(values.max()) / bound for values, bound in pairs]
             alarms += int(sum((values > bound).sum() for values, bound in pairs))
             configurations += 1
@@ -274,15 +445,25 @@ PROOF = Proof(
     "False alarms and certified thresholds (GU-9, AN-10)",
     (
         off_the_mean,
+        on_the_mean,
+        centre_and_error,
+        balance_point,
+        near_the_balance,
+        inner_eigenvalues,
         noise_off_the_mean,
         slack_is_added,
+        by_parts,
+        bounded_noise,
+        split_level,
+        path_and_noise,
         heterogeneity_noise,
+        kurtosis_of_bounded_noise,
         heterogeneity_threshold,
         success_rates,
         optimality_alarms,
         heterogeneity_alarms,
         attack_between_levels,
-        certified_thresholds,
+        honest_runs,
         benign_attack,
     ),
 )

@@ -87,7 +87,7 @@ class Axiom(enum.Enum):
 
 AXIOM_TEXTS: Mapping[Axiom, str] = {
     Axiom.COCOERCIVITY: "convex beta-smooth f: <Df, D> >= |Df|^2 / beta",
-    Axiom.PINELIS: "the tail of a martingale in a Hilbert space with bounded steps",
+    Axiom.PINELIS: "the tail of a martingale in a Hilbert space with bounded steps and variances",
     Axiom.CHEBYSHEV: "P(|Z| >= r) <= E|Z|^2 / r^2, with Markov's inequality",
     Axiom.JENSEN: "the square of a mean is at most the mean of the squares",
     Axiom.TRIANGLE: "the triangle inequality of the norm of R^d and of the Frobenius norm",

@@ -57,6 +57,36 @@ def upper_bound() -> Claim:
 
 
 @identity()
+def noise_of_a_mean() -> dict[str, Any]:
+    """AN-15: n agents with noise of variance v a round: (1/n) sum |sum w xi|^2 has mean S2 v.
+
+    Noise of different rounds is uncorrelated, so squares of weights add up.
+
+    Proves: AN-15.
+    """
+    n, v, S2, w = sp.symbols("n v S2 w", positive=True)
+    return {"one more round": n * (S2 * v + w**2 * v) / n - (S2 + w**2) * v}
+
+
+@universal(axioms=(Axiom.CAUCHY_SCHWARZ,), needs=(noise_of_a_mean,))
+def root_of_a_mean() -> Claim:
+    """AN-15: the root mean square of gradients plus noise is at most the sum of theirs.
+
+    E|G + N|^2 = E|G|^2 + 2 E<G, N> + E|N|^2, and E<G, N>^2 <= E|G|^2 E|N|^2; the noise may act on
+    later gradients.
+
+    Proves: AN-15.
+    """
+    square, inner, m, s = reals("square inner m s")
+    given = {
+        "sizes": z3.And(m >= 0, s >= 0),
+        "Cauchy-Schwarz": inner * inner <= m * m * s * s,
+        "expanded": square <= m * m + 2 * inner + s * s,
+    }
+    return Claim(given, square <= (m + s) ** 2, drop="Cauchy-Schwarz")
+
+
+@identity()
 def gaussian_norm() -> dict[str, Any]:
     """AN-15: (2/d)(Gamma((d+1)/2)/Gamma(d/2))^2 is 2/pi at d = 1, and E|xi|^2 by integration.
 
@@ -138,6 +168,8 @@ PROOF = Proof(
         square_of_a_mean,
         noise_is_added,
         upper_bound,
+        noise_of_a_mean,
+        root_of_a_mean,
         gaussian_norm,
         two_dimensions,
         large_dimension,

@@ -53,11 +53,15 @@ class Setting:
 
 @attrs.frozen(eq=False)
 class Runs:
-    """The final models [run, agent, entry] and the two statistics of every run."""
+    """The final models [run, agent, entry] and the statistics of every run.
+
+    `heterogeneity` is that of averaged lengths, `means` that of averaged gradients.
+    """
 
     models: Floats
     optimality: Floats
     heterogeneity: Floats
+    means: Floats
 
 
 def simulate(setting: Setting, runs: int, seed: int) -> Runs:
@@ -83,7 +87,8 @@ def simulate(setting: Setting, runs: int, seed: int) -> Runs:
         estimates = setting.gamma * estimates + gradients
         lengths = setting.gamma * lengths + np.sqrt((gradients**2).sum(axis=2))
     balance = np.sqrt((estimates.mean(axis=1) ** 2).sum(axis=1)) / total
-    return Runs(models, balance, ((lengths / total) ** 2).mean(axis=1))
+    squares = ((estimates / total) ** 2).sum(axis=2).mean(axis=1)
+    return Runs(models, balance, ((lengths / total) ** 2).mean(axis=1), squares)
 
 
 def simulate_mean(setting: Setting, runs: int, seed: int) -> Runs:
@@ -98,7 +103,8 @@ def simulate_mean(setting: Setting, runs: int, seed: int) -> Runs:
         offset = offset - setting.a / (t + setting.offset) * gradient
         estimate = setting.gamma * estimate + gradient
     means = (setting.optimum + offset)[:, np.newaxis, :]
-    return Runs(means, np.sqrt((estimate**2).sum(axis=1)) / total, np.zeros(runs))
+    none = np.zeros(runs)
+    return Runs(means, np.sqrt((estimate**2).sum(axis=1)) / total, none, none)
 
 
 def interval(hits: int, runs: int) -> tuple[float, float]:

@@ -268,9 +268,3 @@ def check_range(vector: IntVector, limit: int, what: str) -> None:
             f"entry {index} of the {what} is {int(vector[index])}, not below {limit} in magnitude",
             clause="AR-10",
         )
-
-
-def freeze(vector: IntVector) -> IntVector:
-    """The same array, made read-only, so that a message can be shared without a copy."""
-    vector.setflags(write=False)
-    return vector

@@ -14,9 +14,24 @@ import numpy as np
 from valid_ref.errors import ValidRefError
 from valid_ref.graph import AgentGraph
 from valid_ref.wide import WideIntegers
+from valid_ref.words import DEEPEST, Border, Message
 
-Message = object
-"""What is said in a round; None is silence. Anything else may come from a Byzantine agent."""
+__all__ = [
+    "Adversary",
+    "Agents",
+    "CausalView",
+    "Edge",
+    "History",
+    "Machine",
+    "Message",
+    "NetworkError",
+    "PhaseResult",
+    "Round",
+    "count_scalars",
+    "honest",
+    "run_agents",
+    "run_machine",
+]
 
 Edge = tuple[int, int]
 """(sender, receiver)."""
@@ -265,20 +280,27 @@ def run_agents(
     _check_byzantine(graph, byzantine)
     states = agents.start()
     rounds: list[Round] = []
+    shown: list[Round] = []
+    border = Border()
     history = [states] if keep_states else []
     for number in range(1, agents.rounds + 1):
         phase, within = agents.place(number)
         states, said = agents.send(states, number)
-        view = CausalView(
-            graph=graph,
-            byzantine=byzantine,
-            phase=phase,
-            round=within,
-            said=said,
-            history=History(rounds),
-            byzantine_states={agent: states[agent] for agent in sorted(byzantine)},
-        )
-        spoken = Round(phase, within, said, _deviations(view, adversary))
+        deviations: Mapping[Edge, Message] = {}
+        if byzantine:
+            own_states = {agent: states[agent] for agent in sorted(byzantine)}
+            view = CausalView(
+                graph=graph,
+                byzantine=byzantine,
+                phase=phase,
+                round=within,
+                said=border.words(said),
+                history=History(shown),
+                byzantine_states=border.states(own_states),
+            )
+            deviations = border.hear(_deviations(view, adversary))
+            shown.append(Round(phase, within, view.said, border.words(deviations)))
+        spoken = Round(phase, within, MappingProxyType(said), deviations)
         inboxes = {agent: spoken.inbox(graph, agent) for agent in range(graph.agents)}
         states = agents.receive(states, number, inboxes)
         rounds.append(spoken)
@@ -299,35 +321,35 @@ def _check_byzantine(graph: AgentGraph, byzantine: frozenset[int]) -> None:
         raise NetworkError("no honest agent is left", clause="AD-1")
 
 
-def _deviations(view: CausalView, adversary: Adversary) -> Mapping[Edge, Message]:
+def _deviations(view: CausalView, adversary: Adversary) -> Mapping[Edge, object]:
     """Ask the adversary; refuse words on an edge that is not a Byzantine agent's own.
 
     Implements: AD-4.
     """
-    if not view.byzantine:
-        return {}
-    deviations = {edge: _sealed(message) for edge, message in adversary(view).items()}
-    for sender, receiver in deviations:
+    said = adversary(view)
+    if type(said) is not dict:
+        raise NetworkError("an adversary answers with a dict of edges and words", clause="AD-4")
+    agents = range(view.graph.agents)
+    for edge in said:
+        if type(edge) is not tuple or len(edge) != 2:
+            raise NetworkError("the adversary speaks on something that is no edge", clause="AD-4")
+        sender, receiver = edge
+        if not all(type(agent) is int and agent in agents for agent in edge):
+            raise NetworkError("the adversary speaks on an edge without agents", clause="AD-4")
         if sender not in view.byzantine or receiver not in view.graph.neighbours(sender):
             raise NetworkError(
                 f"the adversary speaks on edge ({sender}, {receiver}), which does not leave a "
                 f"Byzantine agent (Byzantine: {sorted(view.byzantine)})",
                 clause="AD-4",
             )
-    return deviations
-
-
-def _sealed(message: Message) -> Message:
-    """A mapping as it is now, whatever the adversary does to it later."""
-    return MappingProxyType(dict(message)) if type(message) is dict else message
-
-
-DEEPEST = 16
-"""Byzantine data nested deeper than this is counted as one scalar; honest messages are flat."""
+    return dict(said)
 
 
 def count_scalars(message: Message, depth: int = 0) -> int:  # noqa: PLR0911 - one per kind
-    """How many numbers a message holds; tags and silence count nothing."""
+    """How many numbers a message holds; tags and silence count nothing.
+
+    What is nested deeper than any word counts as one.
+    """
     if message is None:
         return 0
     if isinstance(message, np.ndarray):

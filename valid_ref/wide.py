@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import itertools
+import mmap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, overload
 
@@ -16,7 +17,29 @@ AT_ONCE = 1 << 12
 """So many entries are turned into Python's integers at a time."""
 
 
-@attrs.frozen(eq=False, repr=False, slots=False)
+def in_own_bytes(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The same numbers over bytes that nobody can change, not even through the array's flags."""
+    return np.ndarray(array.shape, array.dtype, buffer=array.tobytes() or b" ")
+
+
+def unchanging(value: Any) -> Any:
+    """An array as it is if it is read-only down to its memory, else a read-only copy.
+
+    The memory is its own, or bytes, or a file that is mapped for reading. What is no array stays.
+    """
+    if type(value) is not np.ndarray:
+        return value
+    under: Any = value
+    while type(under) is np.ndarray and not under.flags.writeable:
+        under = under.base
+    if under is None or type(under) in {bytes, mmap.mmap}:
+        return value
+    copy = value.copy()
+    copy.setflags(write=False)
+    return copy
+
+
+@attrs.frozen(eq=False, repr=False)
 class WideIntegers(Sequence[int]):
     """Integers of any size in an array [entries, limbs]: two's complement, lowest limb first.
 
@@ -24,7 +47,7 @@ class WideIntegers(Sequence[int]):
     that it compares as before with what a Byzantine agent sends or with what is read from JSON.
     """
 
-    words: Words
+    words: Words = attrs.field(converter=unchanging)
 
     @staticmethod
     def of(values: Iterable[int]) -> "WideIntegers":

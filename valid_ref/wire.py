@@ -28,6 +28,7 @@ from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.parameters import CheckedKeys, ValidParameters
 from valid_ref.protocols.valid import ESTIMATES, KEYS, Valid
 from valid_ref.wide import WideIntegers
+from valid_ref.words import TEXT_LENGTH, Again, Listed, Malformed
 
 Json = Any
 
@@ -37,8 +38,6 @@ UNKNOWN = -1
 """Source and slot of a tag that is no pair of agents."""
 EXACT = 2**53
 """From here on an integer need not survive a JSON library that has only floats."""
-TEXT_LENGTH = 80
-"""Characters of the text that is kept of a message of no admitted form."""
 
 _DIGITS = re.compile(r"-?(0|[1-9][0-9]{0,3999})")
 
@@ -220,28 +219,6 @@ def about_text(about: object) -> str | None:
 
 
 # Messages: the kinds that all documents have.
-
-
-@attrs.frozen
-class Listed:
-    """A broadcast message as a list of entries, in which a tag may stand twice: not a mapping."""
-
-    parts: tuple[Mapping[Any, object], ...]
-
-
-@attrs.frozen
-class Again:
-    """In a mapping, the key of a further entry of a tag that is not public."""
-
-    tag: object
-    number: int
-
-
-@attrs.frozen
-class Malformed:
-    """What stands for a message or a value of no admitted form when it is read."""
-
-    text: str = ""
 
 
 def is_mapping(message: Message) -> bool:
@@ -446,6 +423,8 @@ class Codec:
 
 
 def _kept_text(message: Message) -> str:
+    if isinstance(message, Malformed):
+        return message.text[:TEXT_LENGTH]
     if isinstance(message, LearningMessage):
         return "learning message of another form"
     if isinstance(message, bool | int | float | str | tuple | list):
@@ -491,13 +470,13 @@ def message_as_json(message: Message) -> Json:
 
 def _vector(vector: object) -> Json:
     """A vector of integers, of any length and size; anything else is named only."""
-    if not isinstance(vector, np.ndarray) or vector.ndim != 1:
-        return {"other": ascii_text(vector)}
-    if vector.dtype == np.int64:
+    if isinstance(vector, np.ndarray) and vector.ndim == 1 and vector.dtype == np.int64:
         return vector.tolist()
-    too_large = vector.dtype == object and all(type(entry) is int for entry in vector)
-    fits = too_large and all(-(2**63) <= entry < 2**63 for entry in vector)
-    return {"other": ascii_text(vector)} if fits or not too_large else vector.tolist()
+    entries = vector.tolist() if isinstance(vector, np.ndarray) else vector
+    if not isinstance(entries, tuple | list) or any(type(entry) is not int for entry in entries):
+        return {"other": ascii_text(vector)}
+    fits = all(-(2**63) <= entry < 2**63 for entry in entries)
+    return {"other": ascii_text(vector)} if fits else [*entries]
 
 
 def _tag(tag: object) -> tuple[int, int]:

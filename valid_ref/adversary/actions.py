@@ -13,7 +13,7 @@ from valid_ref.machine import Message
 from valid_ref.protocols.broadcast import Tag
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.wide import WideIntegers
-from valid_ref.wire import Listed
+from valid_ref.words import Listed
 
 WORD = 2**63
 """Entries of an int64 vector lie in -2^63..2^63-1."""

@@ -24,7 +24,8 @@ from valid_ref.adversary.attack import AttackError, Deviation, Setting
 from valid_ref.machine import Adversary, CausalView, Edge, Message, Round
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.broadcast import Tag, ValidatedBroadcast
-from valid_ref.wire import Again, Codec, Listed
+from valid_ref.wire import Codec
+from valid_ref.words import Again, Listed
 
 __all__ = [
     "Action",

@@ -23,8 +23,8 @@ from valid_ref.protocols.learn import LearningMessage, LearnModel
 from valid_ref.report import view_of, watch_run
 from valid_ref.report.curves import draw, require_matplotlib, series_of
 from valid_ref.scenario import scenario_schema, scenario_text, settled
-from valid_ref.scenario.build import diminishing_constants
 from valid_ref.scenario.parts import Diminishing
+from valid_ref.scenario.schedules import diminishing_constants
 from valid_ref.schedule import Precision, harmonic, inverse_root, make_schedule
 from valid_ref.trace import load_specification
 

@@ -21,17 +21,22 @@ from valid_ref.guarantees.bounds import (
     derive_bounds,
     range_conflicts,
 )
-from valid_ref.guarantees.thresholds import (
+from valid_ref.guarantees.certificate import (
     Certificate,
     CertificateError,
-    Level,
+    Course,
     NetworkProblem,
+    certify,
+)
+from valid_ref.guarantees.thresholds import (
+    Level,
     Origin,
+    RoundsNeeded,
     Thresholds,
     calibrate,
     calibrated_weighting,
     certified_thresholds,
-    certify,
+    rounds_needed,
     shortfalls,
     thresholds_from_runs,
 )
@@ -41,12 +46,14 @@ __all__ = [
     "BoundsError",
     "Certificate",
     "CertificateError",
+    "Course",
     "Distance",
     "Ellipsoid",
     "GivenConstants",
     "Level",
     "NetworkProblem",
     "Origin",
+    "RoundsNeeded",
     "Thresholds",
     "admissible_ball",
     "admissible_ellipsoid",
@@ -64,6 +71,7 @@ __all__ = [
     "is_heterogeneous",
     "phi",
     "range_conflicts",
+    "rounds_needed",
     "shortfalls",
     "thresholds_from_runs",
 ]

@@ -1,136 +1,36 @@
 """The thresholds of the two global tests, such that honest runs pass them with a known chance.
 
-The certificate says how far an honest run can be from the optimum and from consensus, in root
-mean square. Two numbers per round bound the run: R_t the distance of the mean model from x*, P_t
-the Frobenius norm of the models minus their mean. Off the mean, only the part of the gradient that
-differs from (beta + mu)/2 times the displacement acts on the mean, since displacements sum to
-zero; noise of mean zero adds in squares; rounding, which may follow the noise, adds in full.
+From the certificate: the path of an honest run is bounded outright; its noise by Chebyshev's
+inequality or, where single gradients are bounded, by that of Pinelis, whichever is smaller.
 """
 
 import enum
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import attrs
 
-from valid_ref.errors import ValidRefError
 from valid_ref.graph import AgentGraph
 from valid_ref.guarantees.admissible import heterogeneity
-from valid_ref.guarantees.bounds import SOURCE_ERROR, BoundsError, contraction, derive_bounds, root
+from valid_ref.guarantees.bounds import SOURCE_ERROR, BoundsError, derive_bounds, root
+from valid_ref.guarantees.certificate import (
+    ROUND_UP,
+    Certificate,
+    CertificateError,
+    Course,
+    NetworkProblem,
+    certify,
+)
 from valid_ref.losses import LossError, Problem
 from valid_ref.protocols.parameters import Bounds, Weighting, make_weighting
-from valid_ref.schedule import Schedule
+from valid_ref.schedule import Schedule, ScheduleError
 
-ROUND_UP = 1 + 2.0**-40
-"""What every round is enlarged by: far more than the error of its floating-point operations."""
-
-USELESS = 2.0**200
-"""A certificate that reaches this has diverged; squares of less are still numbers."""
+SPLITS = tuple(2.0**-j for j in range(1, 9))
+"""The shares of theta that the noise may get where it has a bound of its own."""
 
 
-class CertificateError(ValidRefError):
-    """A run about which nothing can be certified, and why."""
-
-
-@attrs.frozen
-class NetworkProblem:
-    """What the certificate knows: network, curvature, noise, heterogeneity and start.
-
-    `deviation` is sigma_g, `start_radius` a bound on |x_0 - x*|.
-    """
-
-    graph: AgentGraph
-    dimension: int
-    strong_convexity: float
-    smoothness: float
-    deviation: float
-    batch: int
-    delta: float
-    start_radius: float
-    source_error: Fraction = SOURCE_ERROR
-
-    def __attrs_post_init__(self) -> None:
-        mu, beta = self.strong_convexity, self.smoothness
-        if not 0 < mu <= beta < math.inf:
-            raise CertificateError(f"mu = {mu}, beta = {beta}: not 0 < mu <= beta", clause="GU-9")
-        for name in ("deviation", "delta", "start_radius"):
-            if not (math.isfinite(value := getattr(self, name)) and value >= 0):
-                raise CertificateError(
-                    f"{name} = {value} is not a finite number >= 0; it must be configured",
-                    clause="GU-9",
-                )
-
-
-@attrs.frozen
-class Certificate:
-    """Root-mean-square bounds of an honest run, for t = 1..T.
-
-    `mean_distance` is r_t, for the mean model before step t; `disagreement` is p_t, for the mixed
-    models of step t minus their mean; `read_off` is h_t, the error of a gradient that is read off
-    a message. `final_distance` and `final_disagreement` are R_T and P_T.
-
-    Implements: GU-9.
-    """
-
-    mean_distance: tuple[float, ...]
-    disagreement: tuple[float, ...]
-    read_off: tuple[float, ...]
-    final_distance: float
-    final_disagreement: float
-
-
-def certify(known: NetworkProblem, schedule: Schedule) -> Certificate:
-    """Run the recursion of GU-9 from R_0 and P_0 = 0; every rounding goes up.
-
-    Implements: GU-9.
-    """
-    n, mu, beta = known.graph.agents, known.strong_convexity, known.smoothness
-    noise, off_centre = known.deviation / math.sqrt(known.batch), (beta - mu) / 2
-    unit = math.sqrt(known.dimension) * 2.0**-schedule.precision.fraction_bits
-    tau = float(known.source_error)
-    eigenvalues = known.graph.laplacian_eigenvalues().tolist()
-    R, P = known.start_radius * ROUND_UP, 0.0
-    distances, disagreements, read_offs = [], [], []
-    for t in range(1, schedule.rounds + 1):
-        alpha = float(schedule.alpha(t))
-        q = float(contraction(schedule.alpha(t), Fraction(mu), Fraction(beta)))
-        r, p = R, _mixing_factor(float(schedule.eta(t)), eigenvalues) * P
-        slack = unit * (0.5 + alpha * (0.5 + tau))
-        of_mean = math.hypot(
-            q * r + alpha * off_centre * p / math.sqrt(n), alpha * noise / math.sqrt(n)
-        )
-        spread = math.sqrt(n * known.delta) + off_centre * math.sqrt(n) * r
-        of_rest = math.hypot(q * p + alpha * spread, alpha * noise * math.sqrt(n - 1))
-        R = (of_mean + slack) * ROUND_UP
-        P = (of_rest + math.sqrt(n) * slack) * ROUND_UP
-        if not max(R, P) < USELESS:
-            raise CertificateError(_why(known, schedule, t), clause="GV-7")
-        distances.append(r)
-        disagreements.append(p)
-        read_offs.append(unit * (0.5 / alpha + 1.5 + tau) * ROUND_UP)
-    return Certificate(tuple(distances), tuple(disagreements), tuple(read_offs), R, P)
-
-
-def _mixing_factor(eta: float, eigenvalues: list[float]) -> float:
-    """max |1 - eta l| over the nonzero eigenvalues l of the Laplacian, rounded up."""
-    factor = max(abs(1 - eta * eigenvalues[1]), abs(1 - eta * eigenvalues[-1]))
-    return factor + 2.0**-40 * (1 + eta * eigenvalues[-1])
-
-
-def _why(known: NetworkProblem, schedule: Schedule, diverged: int) -> str:
-    """The first round whose step expands, or else the pull of unequal curvatures."""
-    beta, text = known.smoothness, f"the certificate diverges by round {diverged}: "
-    largest = float(known.graph.laplacian_eigenvalues()[-1])
-    for t in range(1, diverged + 1):
-        if float(schedule.alpha(t)) * beta > 2:
-            return f"{text}alpha_{t} = {float(schedule.alpha(t)):g} is above 2/beta = {2 / beta:g}"
-        if float(schedule.eta(t)) * largest > 2:
-            return f"{text}eta_{t} = {float(schedule.eta(t)):g} is above 2/l_M = {2 / largest:g}"
-    return (
-        f"{text}kappa = {beta / known.strong_convexity:g} is too large for this mixing: what "
-        "agents drift apart in a step outweighs what mixing and contraction take back"
-    )
+TESTS = ("optimality", "heterogeneity")
 
 
 class Origin(enum.Enum):
@@ -147,8 +47,10 @@ class Level:
     """What calibration aims at, and what it may take for granted.
 
     Each test alarms in an honest run with probability at most `probability` (theta). `delta` is
-    the heterogeneity allowed, `kurtosis` a bound on E|xi|^4 K^2 / sigma^4. `start_radius` bounds
-    |x_0 - x*| and `radius` bounds all models; both follow from F0 where F0 is finite.
+    the heterogeneity allowed. `start_radius` bounds |x_0 - x*|, `radius` all models, and
+    `gradient_bound` the gradient of every datum at every point of the run; all three follow from F0
+    where F0 is finite. `lengths` is for the test that averages lengths (P27 off), which needs
+    `kurtosis`, a bound on E|xi|^4 K^2 / sigma^4, or a gradient bound, from which one follows.
     """
 
     probability: float
@@ -156,13 +58,19 @@ class Level:
     start_norm: float = 0.0
     start_radius: float | None = None
     radius: float | None = None
-    kurtosis: float = 3.0
+    gradient_bound: float | None = None
+    lengths: bool = False
+    kurtosis: float | None = None
     source_error: Fraction = SOURCE_ERROR
 
     def __attrs_post_init__(self) -> None:
         if not 0 < self.probability < 1:
             raise CertificateError(
                 f"the level theta = {self.probability} is not between 0 and 1", clause="GU-9"
+            )
+        if self.kurtosis is not None and not 1 <= self.kurtosis < math.inf:
+            raise CertificateError(
+                f"kurtosis = {self.kurtosis} is not a finite number from 1 on", clause="GU-9"
             )
 
 
@@ -199,7 +107,37 @@ def calibrate(
             "runs would not pass",
             clause="GV-7",
         )
+    setting = _setting(problem, graph, schedule, level)
+    found = certified_thresholds(setting.known, setting.certificate, weights, level)
+    return attrs.evolve(found, vacuous=setting.vacuous(found, weights))
+
+
+@attrs.frozen
+class _Setting:
+    """All that does not depend on the weights; `lengths` are the C_t, where there are any."""
+
+    known: NetworkProblem
+    certificate: Certificate
+    lengths: tuple[float, ...] | None
+
+    def vacuous(self, found: Thresholds, weights: Sequence[int]) -> tuple[str, ...]:
+        """The tests that no gradients within the norm bounds can fail."""
+        if self.lengths is None:
+            return ()
+        shares = _shares(weights)
+        longest = math.fsum(w * length for w, length in zip(shares, self.lengths, strict=False))
+        sizes = {"optimality": found.optimality, "heterogeneity": math.sqrt(found.heterogeneity)}
+        return tuple(test for test in sizes if sizes[test] >= longest)
+
+
+def _setting(problem: Problem, graph: AgentGraph, schedule: Schedule, level: Level) -> _Setting:
     bounds = _bounds(problem, graph, schedule, level)
+    lengths: tuple[float, ...] | None = None
+    if bounds is not None:
+        lengths = tuple(_real(squared, schedule) for squared in bounds.gradient_squared)
+    gradient = level.gradient_bound
+    if gradient is None and lengths is not None and math.isfinite(max(lengths)):
+        gradient = max(lengths) * ROUND_UP
     known = NetworkProblem(
         graph,
         problem.dimension,
@@ -210,42 +148,214 @@ def calibrate(
         delta=level.delta,
         start_radius=_start_radius(problem, level),
         source_error=level.source_error,
+        gradient_bound=gradient,
     )
-    certificate = certify(known, schedule)
-    found = certified_thresholds(known, certificate, weights, level)
-    return found if bounds is None else _with_vacuous(found, bounds, schedule, weights)
+    return _Setting(known, certify(known, schedule), lengths)
+
+
+@attrs.frozen
+class RoundsNeeded:
+    """The T from which each test is not vacuous; None: not even at `limit` rounds."""
+
+    optimality: int | None
+    heterogeneity: int | None
+    limit: int
+
+    def said(self, test: str) -> str:
+        """In words; a limit of 0 means that the steps were given one by one."""
+        found: int | None = getattr(self, test)
+        if self.limit == 0:
+            return "and more rounds have no steps"
+        return f"T = {found} would do" if found else f"nor is T = {self.limit} enough"
+
+
+def rounds_needed(
+    problem: Problem,
+    graph: AgentGraph,
+    schedule: Callable[[int], Schedule],
+    weights: Callable[[int], Sequence[int]],
+    level: Level,
+    *,
+    limit: int,
+) -> RoundsNeeded:
+    """The least T with a useful certificate, for a family of schedules and of weights.
+
+    The first T of 1, 2, 4, ..., limit that will do, then bisection. The steps of a round must not
+    depend on T; constants hold for the longest run that was looked at.
+
+    Implements: GU-9, GV-7.
+    """
+    found: dict[str, int] = {}
+    below, rounds = 0, 1
+    while len(found) < len(TESTS) and below < limit:
+        try:
+            longest = schedule(rounds)
+        except ScheduleError:  # a step has become 0: there are no more rounds
+            break
+        setting = _setting(problem, graph, longest, level)
+        for test in TESTS:
+            if test not in found and _useful(setting, weights(rounds), level, test):
+                low, high = below, rounds
+                while high - low > 1:
+                    middle = (low + high) // 2
+                    if _useful(setting, weights(middle), level, test):
+                        high = middle
+                    else:
+                        low = middle
+                found[test] = high
+        below, rounds = rounds, min(2 * rounds, limit)
+    return RoundsNeeded(found.get("optimality"), found.get("heterogeneity"), below)
+
+
+def _useful(setting: _Setting, weights: Sequence[int], level: Level, test: str) -> bool:
+    certificate = setting.certificate.first(len(weights))
+    try:
+        found = certified_thresholds(setting.known, certificate, weights, level)
+    except CertificateError:
+        return False
+    return test not in setting.vacuous(found, weights)
 
 
 def certified_thresholds(
     known: NetworkProblem, certificate: Certificate, weights: Sequence[int], level: Level
 ) -> Thresholds:
-    """Chebyshev's inequality on the mean gradient; on noise and distance, half of theta each.
+    """The path outright, the noise at level theta, for each of the two tests.
 
     Implements: GU-9.
     """
-    n, share = known.graph.agents, _shares(weights)
-    squares = math.fsum(w * w for w in share)
-    noise, delta = known.deviation / math.sqrt(known.batch), known.delta
-    beta, off_centre = known.smoothness, (known.smoothness - known.strong_convexity) / 2
-    columns = certificate.mean_distance, certificate.disagreement, certificate.read_off
-    rows = list(zip(share, *columns, strict=True))
-    drift = math.fsum(w * (beta * r + off_centre * p / math.sqrt(n)) for w, r, p, _h in rows)
-    once, twice = (1 / math.sqrt(part * level.probability) for part in (1.0, 0.5))
-    optimality = once * (noise * math.sqrt(squares / n) + drift) + math.fsum(
-        w * h for w, _r, _p, h in rows
-    )
-    cross = 2 * noise * math.sqrt(delta * squares / n)
-    tail = math.sqrt(level.kurtosis * squares / n) * noise * noise
-    settled = math.sqrt(delta + noise * noise + twice * (cross + tail))
-    distance = math.sqrt(math.fsum(w * (r * r + p * p / n) for w, r, p, _h in rows))
-    read_off = math.sqrt(math.fsum(w * h * h for w, _r, _p, h in rows))
-    length = settled + twice * beta * distance + read_off
+    share = _shares(weights)
+    optimality = _optimality(known, certificate, share, level)
+    bound = _of_lengths if level.lengths else _of_means
+    length = bound(known, certificate, share, level)
     if not (math.isfinite(optimality) and math.isfinite(length * length)):
         found = f"eps_opt = {optimality:g}, delta + eps_het = {length:g} squared"
         raise CertificateError(f"the thresholds are not finite: {found}", clause="GV-7")
     return Thresholds(
         optimality * ROUND_UP, length * length * ROUND_UP, Origin.CERTIFICATE, certificate
     )
+
+
+def _optimality(
+    known: NetworkProblem, certificate: Certificate, share: Sequence[float], level: Level
+) -> float:
+    """eps_opt: gradients one by one, or by what the mean model moves, for path and noise apart."""
+    n, theta, path, noise = (
+        known.graph.agents,
+        level.probability,
+        certificate.path,
+        certificate.noise,
+    )
+    direct, moved = _mean_gradient(known, path, share), _movement(certificate, path, share)
+    drift, shifted = _mean_gradient(known, noise, share), _movement(certificate, noise, share)
+    read_off = _weighted(share, certificate.read_off)
+    return min(direct, moved) + min(
+        _noise_and_drift(known, share, theta, drift, terms=n, rows=n) + read_off,
+        shifted / math.sqrt(theta) + certificate.unit,
+    )
+
+
+def _mean_gradient(known: NetworkProblem, course: Course, share: Sequence[float]) -> float:
+    """sum_t w_t ((beta + mu) r_t / 2 + (beta - mu) rho_t / 2)."""
+    mu, beta = known.strong_convexity, known.smoothness
+    rows = zip(share, course.mean, course.total, strict=False)
+    return math.fsum(w * ((beta + mu) * r + (beta - mu) * rho) / 2 for w, r, rho in rows)
+
+
+def _movement(certificate: Certificate, course: Course, share: Sequence[float]) -> float:
+    """The same sum of gradients as steps of the mean model, added up by parts."""
+    factors = [w / alpha for w, alpha in zip(share, certificate.steps, strict=True)]
+    margins = [
+        abs(a - b) + 2.0**-50 * (a + b)
+        for a, b in zip([0.0, *factors], [*factors, 0.0], strict=True)
+    ]
+    return _weighted(margins, course.mean)
+
+
+def _of_means(
+    known: NetworkProblem, certificate: Certificate, share: Sequence[float], level: Level
+) -> float:
+    """The root of delta + eps_het for sum_u |ghat_u|^2."""
+    n, theta = known.graph.agents, level.probability
+    at_optimum = math.sqrt(known.delta)
+    distance, drift = (
+        known.smoothness * _weighted(share, course.total)
+        for course in (certificate.path, certificate.noise)
+    )
+    shaken = _noise_and_drift(known, share, theta, drift, terms=1, rows=n)
+    return at_optimum + distance + shaken + _weighted(share, certificate.read_off)
+
+
+def _of_lengths(
+    known: NetworkProblem, certificate: Certificate, share: Sequence[float], level: Level
+) -> float:
+    """The root of delta + eps_het for sum_u lhat_u^2: half of theta for noise and for distance."""
+    n, squares = known.graph.agents, math.fsum(w * w for w in share)
+    noise, delta = known.deviation / math.sqrt(known.batch), known.delta
+    twice = math.sqrt(2 / level.probability)
+    cross = 2 * noise * math.sqrt(delta * squares / n)
+    tail = math.sqrt(_kurtosis(known, level) * squares / n) * noise * noise
+    settled = math.sqrt(delta + noise * noise + twice * (cross + tail))
+    columns = certificate.path.total, certificate.noise.total, certificate.read_off
+    path, drift, read_off = (
+        math.sqrt(math.fsum(w * x * x for w, x in zip(share, column, strict=True)))
+        for column in columns
+    )
+    return settled + known.smoothness * (path + twice * drift) + read_off
+
+
+def _kurtosis(known: NetworkProblem, level: Level) -> float:
+    """k_4: given, or 4 C^2 K / sigma^2, as |xi| <= 2C.
+
+    Implements: GU-9.
+    """
+    if known.deviation == 0:
+        return 1.0
+    follows = math.inf
+    if known.gradient_bound is not None:
+        follows = max(1.0, 4 * (known.gradient_bound / known.deviation) ** 2 * known.batch)
+    found = follows if level.kurtosis is None else min(follows, level.kurtosis)
+    if not math.isfinite(found):
+        raise CertificateError(
+            "averages of lengths have no certificate without a kurtosis of the noise, or a "
+            "gradient_bound; neither is given or follows from the loss",
+            clause="GU-9",
+        )
+    return found
+
+
+def _noise_and_drift(
+    known: NetworkProblem,
+    share: Sequence[float],
+    theta: float,
+    drift: float,
+    *,
+    terms: int,
+    rows: int,
+) -> float:
+    """What noise of variance sigma^2 S_2 / (terms K), plus drift, exceeds with chance theta.
+
+    Chebyshev's inequality on both; or that of Pinelis on the noise at a part of theta, and
+    Chebyshev's on the drift at the rest. A datum contributes to the noise at most
+    w_t 2C / (K sqrt(terms rows)).
+    """
+    squares = math.fsum(w * w for w in share)
+    variance = known.deviation**2 * squares / (terms * known.batch)
+    found = (math.sqrt(variance) + drift) / math.sqrt(theta)
+    if known.gradient_bound is None:
+        return found
+    largest = 2 * known.gradient_bound * max(share) / (known.batch * math.sqrt(terms * rows))
+    bounded = 4 * known.gradient_bound**2 * squares / (terms * known.batch)
+    for part in SPLITS:
+        exponent = math.log(2 / (part * theta))
+        bernstein = largest * exponent / 3
+        bernstein += math.sqrt(bernstein**2 + 2 * exponent * variance)
+        tail = min(bernstein, math.sqrt(2 * exponent * bounded))
+        found = min(found, tail + drift / math.sqrt((1 - part) * theta))
+    return found
+
+
+def _weighted(share: Sequence[float], values: Sequence[float]) -> float:
+    return math.fsum(w * value for w, value in zip(share, values, strict=True))
 
 
 def thresholds_from_runs(
@@ -347,13 +457,3 @@ def _start_radius(problem: Problem, level: Level) -> float:
     if level.start_radius is not None:
         return level.start_radius
     return level.start_norm + math.sqrt(2 * problem.loss_at_zero / problem.strong_convexity)
-
-
-def _with_vacuous(
-    found: Thresholds, bounds: Bounds, schedule: Schedule, weights: Sequence[int]
-) -> Thresholds:
-    """The same thresholds, with the names of the tests that nothing within the bounds fails."""
-    lengths = (_real(squared, schedule) for squared in bounds.gradient_squared)
-    longest = math.fsum(w * length for w, length in zip(_shares(weights), lengths, strict=True))
-    sizes = {"optimality": found.optimality, "heterogeneity": math.sqrt(found.heterogeneity)}
-    return attrs.evolve(found, vacuous=tuple(test for test in sizes if sizes[test] >= longest))

@@ -99,6 +99,6 @@ def _objection(message: Message) -> Alarm | None:
     """What is wrong with a neighbour's alarm state; None for a plain "no alarm"."""
     if message is None:
         return Alarm.MISSING_MESSAGE
-    if not isinstance(message, bool):
+    if type(message) is not bool:
         return Alarm.MALFORMED_MESSAGE
     return Alarm.NEIGHBOUR_ALARM if message else None

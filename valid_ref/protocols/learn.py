@@ -1,7 +1,8 @@
 """LearnModel: distributed stochastic gradient descent on the exact lattice (alg:dgd)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Protocol
 
 import attrs
 import numpy as np
@@ -16,35 +17,17 @@ from valid_ref.lattice import (
     IntVector,
     LatticeError,
     LatticeParameters,
-    freeze,
     within,
 )
 from valid_ref.machine import Message
 from valid_ref.reading import Reading
+from valid_ref.words import LearningMessage
+
+__all__ = ["PHASE", "Arithmetic", "LearnModel", "LearnState", "LearningMessage", "Transcripts"]
 
 # Inputs: what is sent, and how updates are computed.
 
 PHASE = "LearnModel"
-
-
-def _own_copy(value: Any) -> Any:
-    """A vector that nobody can change after it was sent (LM-5): a copy, unless it is read-only."""
-    if not isinstance(value, np.ndarray):
-        return value
-    array: Any = value
-    while isinstance(array, np.ndarray):
-        if array.flags.writeable:
-            return freeze(np.array(value))
-        array = array.base
-    return value
-
-
-@attrs.frozen(eq=False)
-class LearningMessage:
-    """(x_v(t), Gamma_v(t)): the model and the scaled gradient of one round, read-only."""
-
-    model: IntVector = attrs.field(converter=_own_copy)
-    scaled_gradient: IntVector = attrs.field(converter=_own_copy)
 
 
 class Arithmetic(Protocol):
@@ -191,7 +174,9 @@ class LearnModel:
             elif isinstance(message, LearningMessage):
                 received[sender] = message
         own = state.message if state.message is not None else self._nothing()
-        state = attrs.evolve(state, heard=Heard(state.heard, own, received), alarms=tuple(alarms))
+        state = attrs.evolve(
+            state, heard=Heard(state.heard, own, MappingProxyType(received)), alarms=tuple(alarms)
+        )
         if round_number == self.rounds or state.message is None:
             return state
         models = [
@@ -235,10 +220,12 @@ class LearnModel:
         nothing = self._nothing()
         return Transcripts(
             own=tuple(heard.own for heard in rounds),
-            received={
-                sender: tuple(heard.received.get(sender, nothing) for heard in rounds)
-                for sender in self.graph.neighbours(state.agent)
-            },
+            received=MappingProxyType(
+                {
+                    sender: tuple(heard.received.get(sender, nothing) for heard in rounds)
+                    for sender in self.graph.neighbours(state.agent)
+                }
+            ),
         )
 
     def _nothing(self) -> LearningMessage:
@@ -254,10 +241,10 @@ class LearnModel:
         """
         if message is None:
             return Alarm.MISSING_MESSAGE
-        if not isinstance(message, LearningMessage):
+        if type(message) is not LearningMessage:
             return Alarm.MALFORMED_MESSAGE
         for vector in (message.model, message.scaled_gradient):
-            if not isinstance(vector, np.ndarray) or vector.dtype != np.int64:
+            if type(vector) is not np.ndarray or vector.dtype != np.int64:
                 return Alarm.MALFORMED_MESSAGE
             if vector.shape != (self.parameters.dimension,):
                 return Alarm.MALFORMED_MESSAGE

@@ -1,7 +1,6 @@
 """From a scenario to what a run needs: parameters, losses, private inputs, the adversary."""
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -44,15 +43,10 @@ from valid_ref.protocols.valid import Private
 from valid_ref.scenario.parts import (
     CalibratedThresholds,
     ConfiguredBounds,
-    ConstantSteps,
     DataAgent,
-    Diminishing,
     Edges,
-    ExperimentSteps,
-    ExplicitSteps,
     Logistic,
     NoBounds,
-    Paper,
     Quadratics,
     RandomLogistic,
     RandomQuadratics,
@@ -67,16 +61,9 @@ from valid_ref.scenario.scenario import (
     scenario_as_json,
     settled,
 )
+from valid_ref.scenario.schedules import build_schedule
 from valid_ref.scenario.weightings import build_weightings, with_weights
-from valid_ref.schedule import (
-    Schedule,
-    ScheduleError,
-    constant,
-    experiment,
-    harmonic,
-    inverse_root,
-    make_schedule,
-)
+from valid_ref.schedule import Schedule
 
 
 @attrs.frozen
@@ -366,44 +353,3 @@ def _matrix(rows: tuple[tuple[float, ...], ...]) -> np.ndarray:
 def _check_size(dimension: int, samples: int) -> None:
     if dimension < 1 or samples < 1:
         raise LossError(f"dimension {dimension}, samples {samples}: below 1", clause="MO-9")
-
-
-def build_schedule(scenario: Scenario, graph: AgentGraph, problem: Problem) -> Schedule:
-    """The integers a_t, A_t of a scenario.
-
-    Implements: LM-9.
-    """
-    part, T, precision = scenario.schedule, scenario.rounds, scenario.precision
-    match part:
-        case ExplicitSteps():
-            if len(part.a) != T:
-                raise ScheduleError(f"{len(part.a)} steps for {T} rounds", clause="AR-2")
-            return Schedule(precision, part.a, part.A)
-        case ConstantSteps():
-            return make_schedule(T, constant(part.alpha), constant(part.eta), precision)
-        case Paper():
-            return make_schedule(T, harmonic(part.alpha0, 1), inverse_root(part.eta0, 1), precision)
-        case ExperimentSteps():
-            return make_schedule(T, experiment(part.initial), constant(part.eta), precision)
-        case Diminishing():
-            a, t0, e0 = diminishing_constants(part, graph, problem)
-            return make_schedule(T, harmonic(a, t0), inverse_root(e0, t0), precision)
-
-
-def diminishing_constants(
-    part: Diminishing, graph: AgentGraph, problem: Problem
-) -> tuple[float, float, float]:
-    """a = 2/mu, t0 = max(2 kappa, l_M/l_2), e0 = sqrt(1+t0)/l_M, where not given.
-
-    eta(1) = 1/l_M is lowered to 1/maxdeg where that is less: mixing stays a convex combination.
-
-    Implements: LM-9.
-    """
-    eigenvalues = graph.laplacian_eigenvalues()
-    largest, smallest = float(eigenvalues[-1]), float(eigenvalues[1])
-    mu, beta = problem.strong_convexity, problem.smoothness
-    a = 2 / mu if part.a is None else part.a
-    t0 = max(2 * beta / mu, largest / smallest) if part.t0 is None else part.t0
-    first = min(1 / largest, 1 / graph.max_degree)
-    e0 = math.sqrt(1 + t0) * first if part.e0 is None else part.e0
-    return a, t0, e0

@@ -216,12 +216,18 @@ WeightsPart = Exponential | Polynomial
 
 @attrs.frozen
 class CertifiedThresholds:
-    """Thresholds that honest runs pass with probability 1 - theta each, from the certificate."""
+    """Thresholds that honest runs pass with probability 1 - theta each, from the certificate.
+
+    What is not given follows from F0 where F0 is finite; `kurtosis` of the noise is for the test
+    of averaged lengths (P27 off) on data without bounds.
+    """
 
     kind: ClassVar[str] = "certificate"
     theta: float = 0.05
     start_radius: float | None = None
     model_radius: float | None = None
+    gradient_bound: float | None = None
+    kurtosis: float | None = None
 
 
 @attrs.frozen

@@ -5,12 +5,14 @@ import math
 import attrs
 
 from valid_ref.guarantees import calibration
+from valid_ref.guarantees.certificate import CertificateError
 from valid_ref.guarantees.thresholds import (
-    CertificateError,
     Level,
+    RoundsNeeded,
     Thresholds,
     calibrate,
     calibrated_weighting,
+    rounds_needed,
     shortfalls,
 )
 from valid_ref.lattice import squared_norm
@@ -34,9 +36,13 @@ from valid_ref.scenario.parts import (
 )
 from valid_ref.scenario.rehearse import Rehearse, rehearse
 from valid_ref.scenario.scenario import Scenario
+from valid_ref.scenario.schedules import build_schedule
 
 Notes = tuple[str, ...]
 """What is to be said about thresholds."""
+
+LOOKED_AT = 2**13
+"""How many rounds are tried when a certificate says of which use it would be with more."""
 
 PROVISIONAL = 1.0
 """Thresholds of weightings that are still being calibrated; no run ever sees them."""
@@ -65,7 +71,7 @@ def build_weightings(
             found = calibrated[check.name]
         else:
             alone = attrs.evolve(trial, weightings=(provisional,))
-            found, said = _given(alone, problem, delta, check.thresholds)
+            found, said = _given(scenario, alone, problem, delta, check, check.thresholds)
             notes += said
         weightings.append(_as_read(scenario, check, found))
     return tuple(weightings), tuple(notes)
@@ -166,9 +172,11 @@ def _limits(
 
 
 def _given(
+    scenario: Scenario,
     trial: ValidParameters,
     problem: Problem,
     delta: float,
+    check: Check,
     part: ConfiguredThresholds | CertifiedThresholds,
 ) -> tuple[Weighting, Notes]:
     """The one weighting with certified or configured thresholds.
@@ -180,11 +188,14 @@ def _given(
     agents, bits = trial.graph.agents, trial.lattice.precision.fraction_bits
     if isinstance(part, CertifiedThresholds):
         certified = _certified(trial, problem, delta, part)
-        notes = tuple(
-            f"check {name}: nothing within the norm bounds fails the {test} test; T is too small "
-            "for its certificate"
-            for test in certified.vacuous
-        )
+        notes: Notes = ()
+        if certified.vacuous:
+            needed = _needed(scenario, trial, problem, _level(trial, delta, part), check)
+            notes = tuple(
+                f"check {name}: nothing within the norm bounds fails the {test} test; T is too "
+                f"small for its certificate, {needed.said(test)}"
+                for test in certified.vacuous
+            )
         return calibrated_weighting(name, weights, certified, agents, bits), notes
     configured = make_weighting(
         name,
@@ -215,13 +226,37 @@ def _below(trial: ValidParameters, problem: Problem, delta: float, configured: W
 def _certified(
     trial: ValidParameters, problem: Problem, delta: float, part: CertifiedThresholds
 ) -> Thresholds:
+    level, weights = _level(trial, delta, part), trial.weightings[0].weights
+    return calibrate(problem, trial.graph, trial.lattice.schedule, weights, level)
+
+
+def _level(trial: ValidParameters, delta: float, part: CertifiedThresholds) -> Level:
+    """What the certificate may use; which statistic it is for is a matter of the reading."""
     unit = 2.0**-trial.lattice.precision.fraction_bits
-    level = Level(
+    return Level(
         part.theta,
         delta,
         start_norm=math.sqrt(squared_norm(trial.start_model)) * unit,
         start_radius=part.start_radius,
         radius=part.model_radius,
+        gradient_bound=part.gradient_bound,
+        kurtosis=part.kurtosis,
+        lengths=not trial.reading.P27,
     )
-    weights = trial.weightings[0].weights
-    return calibrate(problem, trial.graph, trial.lattice.schedule, weights, level)
+
+
+def _needed(
+    scenario: Scenario, trial: ValidParameters, problem: Problem, level: Level, check: Check
+) -> RoundsNeeded:
+    """The T at which the certificate of this check would be of use.
+
+    Implements: GV-7.
+    """
+    return rounds_needed(
+        problem,
+        trial.graph,
+        lambda rounds: build_schedule(attrs.evolve(scenario, rounds=rounds), trial.graph, problem),
+        lambda rounds: _weights(rounds, check.weights),
+        level,
+        limit=LOOKED_AT,
+    )

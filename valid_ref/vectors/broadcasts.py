@@ -26,7 +26,8 @@ from valid_ref.vectors.schema import (
     whole,
 )
 from valid_ref.vectors.spoken import SAID, WORDS, Scribe, graph_json
-from valid_ref.wire import Listed, alarms_as_json
+from valid_ref.wire import alarms_as_json
+from valid_ref.words import Listed
 
 PRIME = 10007
 Words = Mapping[tuple[int, int, int], Message]

@@ -27,7 +27,8 @@ from valid_ref.vectors.schema import (
     rows,
     whole,
 )
-from valid_ref.wire import Codec, LearningRow, Listed, TableValue, decimal, pair_in_place
+from valid_ref.wire import Codec, LearningRow, TableValue, decimal, pair_in_place
+from valid_ref.words import Listed
 
 WORDS = many(
     fields(phase=TEXT, round=SMALL, sender=AGENT, receivers=many(AGENT), message=ref("message"))

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import attrs
 import numpy as np
 import pytest
 
@@ -9,6 +10,7 @@ from valid_ref.adversary.attack import AttackError
 from valid_ref.adversary.data import Benign
 from valid_ref.errors import ValidRefError
 from valid_ref.guarantees.bounds import BoundsError
+from valid_ref.guarantees.certificate import CertificateError
 from valid_ref.losses import LogisticRegression, Noise, Quadratic, RidgeLeastSquares
 from valid_ref.scenario import Scenario, parts, prepare
 
@@ -57,7 +59,52 @@ def test_weightings_thresholds_and_their_origin() -> None:
     assert d.weights == (2, 4, 8, 16)
     assert [w.origin for w in (c, d, e)] == ["configured", "certificate", "calibrated"]
     assert prepared.notes[0] == "check c: configured thresholds, not certified"
-    assert any("too small for its certificate" in note for note in prepared.notes)
+    assert not any("certificate" in note for note in prepared.notes[1:] if " d: " in note)
+
+
+@pytest.mark.checks("GU-9")
+def test_averaged_lengths_of_unbounded_data_need_a_kurtosis() -> None:
+    gaussian = parts.RandomQuadratics(2, noise=Noise.GAUSSIAN, spread=0.1)
+
+    def made(without: tuple[str, ...], kurtosis: float | None) -> int:
+        thresholds = parts.CertifiedThresholds(start_radius=5.0, kurtosis=kurtosis)
+        scenario = Scenario(
+            graph=parts.Family("path:3"),
+            loss=gaussian,
+            rounds=3,
+            checks=(parts.Check("w", parts.Polynomial(), thresholds),),
+            bounds=parts.NoBounds(),
+            without=without,
+            seed=1,
+        )
+        return prepare(scenario).parameters.weightings[0].heterogeneity
+
+    assert made((), None) == made((), 3.0)
+    with pytest.raises(CertificateError, match=r"without a kurtosis .* gradient_bound"):
+        made(("P27",), None)
+    assert made(("P27",), 3.0) < made(("P27",), 9.0)
+
+
+@pytest.mark.checks("GV-7", "GU-9")
+def test_a_certificate_that_excludes_nothing_says_how_many_rounds_it_needs() -> None:
+    check = parts.Check("w", parts.Polynomial(), parts.CertifiedThresholds())
+    noisy = parts.RandomQuadratics(2, noise=Noise.SIGNS, spread=0.5)
+    scenario = Scenario(graph=parts.Family("path:4"), loss=noisy, rounds=2, checks=(check,))
+
+    def said(rounds: int) -> tuple[str, ...]:
+        notes = prepare(attrs.evolve(scenario, rounds=rounds)).notes
+        return tuple(note for note in notes if "too small for its certificate" in note)
+
+    both = said(2)
+    assert len(both) == 2
+    needed = [int(note.split("T = ")[1].split(" ")[0]) for note in both]
+    assert all(note.endswith(" would do") for note in both)
+    assert max(needed) > 2
+    assert said(max(needed)) == ()
+    assert len(said(max(needed) - 1)) == 1 + (needed[0] == needed[1])
+    steps = parts.ExplicitSteps((1 << 18,) * 2, (1 << 18,) * 2)
+    explicit = prepare(attrs.evolve(scenario, schedule=steps)).notes
+    assert any(note.endswith("certificate, and more rounds have no steps") for note in explicit)
 
 
 @pytest.mark.checks("GV-7")

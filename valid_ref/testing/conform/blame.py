@@ -22,7 +22,8 @@ from valid_ref.protocols.valid import ESTIMATES, HASHES, KEYS
 from valid_ref.testing.conform.case import ExpectedRun, Turn
 from valid_ref.testing.conform.peer import AgentFault, FindingKind
 from valid_ref.wide import WideIntegers
-from valid_ref.wire import AlarmLine, Codec, Listed, about_text
+from valid_ref.wire import AlarmLine, Codec, about_text
+from valid_ref.words import Listed
 
 OWN_FORMS = {KEYS: "LV-4", HASHES: "LV-6", ESTIMATES: "GV-3"}
 """The clauses of the form of keys, reports and estimates."""

@@ -35,7 +35,7 @@ from valid_ref.testing.conform.case import (
 from valid_ref.testing.conform.faults import fault_named
 from valid_ref.testing.conform.kit import Session, judge
 from valid_ref.testing.conform.peer import AgentFault, ConformError, FindingKind, ObjectPeer
-from valid_ref.wire import Again, Listed
+from valid_ref.words import Again, Listed
 
 
 @pytest.mark.checks("CF-15")

@@ -15,7 +15,7 @@ from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.valid import Valid
 from valid_ref.testing.attacks import GARBAGE
 from valid_ref.testing.conform.agent import Agent
-from valid_ref.wire import Malformed
+from valid_ref.words import Again, Listed, Malformed
 
 big = st.integers(-(2**70), 2**70)
 
@@ -141,9 +141,9 @@ def test_values_and_tags_of_every_kind_are_told_apart() -> None:
 @pytest.mark.checks("CF-7", "VB-9")
 def test_a_tag_that_stands_twice_is_sent_twice() -> None:
     twice = [[0, -1, 5], [0, -1, None]]
-    said = wire.Listed(({(0, "key"): 5}, {(0, "key"): None}))
+    said = Listed(({(0, "key"): 5}, {(0, "key"): None}))
     assert piped(wire.message_as_json(said)) == {"kind": "entries", "entries": twice}
-    unknown = {(9, 0): 1, wire.Again((9, 0), 1): 1, wire.Again("?", 2): 1}
+    unknown = {(9, 0): 1, Again((9, 0), 1): 1, Again("?", 2): 1}
     assert piped(wire.message_as_json(unknown))["entries"] == [[9, 0, 1], [9, 0, 1], [-1, -1, 1]]
 
 
