@@ -24,6 +24,8 @@ PARAMETERS = ("tests/valid_ref/protocols/test_parameters.py",)
 ORDER = ("tests/valid_ref/test_alarm_order.py",)
 THRESHOLDS = ("tests/valid_ref/guarantees/test_thresholds.py",)
 BUILD = ("tests/valid_ref/scenario/test_build.py",)
+CALIBRATION = ("tests/valid_ref/guarantees/test_calibration.py",)
+REHEARSE = ("tests/valid_ref/scenario/test_rehearse.py",)
 COINS = ("tests/valid_ref/test_coins.py", "tests/valid_ref/adversary/test_what_is_known.py")
 CHOICE = ("tests/valid_ref/kernels/test_choice.py",)
 POLYHASH = ("tests/valid_ref/kernels/test_polyhash.py",)
@@ -384,7 +386,8 @@ MUTANTS = (
             'Coins.of_text("samples", _settled_text(scenario, LEARNING))',
             'Coins.of_text("samples", _settled_text(scenario, None))', COINS),
     _mutant("VA-8", "the coins that were drawn are lost", "runs.py",
-            "return Run(prepared.scenario, prepared,", "return Run(scenario, prepared,", COINS),
+            "return Run(prepared.scenario, prepared,",
+            "return Run(attrs.evolve(prepared.scenario, coins=None), prepared,", COINS),
     _mutant("LV-3", "the same coins are drawn for every run", "coins.py",
             "return secrets.token_hex(SIZE)", 'return "0" * 64', COINS),
     _mutant("LV-3", "different lists of numbers give one text", "coins.py",
