@@ -36,8 +36,8 @@ class Gaussian:
     global tests (or the norm bound) must see it unless sigma is tiny.
 
     Expected: consistent, one noise: TOO_HETEROGENEOUS or NOT_OPTIMAL at every honest agent when
-    the average of the noise over the rounds exceeds a threshold, else valid. Honest gradient: BROKEN_RELATION at
-    every honest agent. Per edge: INCONSISTENT_HASHES at every honest agent.
+    the average of the noise over the rounds exceeds a threshold, else valid. Honest gradient:
+    BROKEN_RELATION at every honest agent. Per edge: INCONSISTENT_HASHES at every honest agent.
     """
 
     kind: ClassVar[str] = "gaussian"
