@@ -241,7 +241,7 @@ def test_what_the_printed_bounds_depend_on_does_not_bound_the_models() -> None:
     lengths = []
     for centre in (1.0, 10.0, 100.0):
         loss = Quadratic(np.eye(1), np.array([centre]))  # beta = mu = 1, delta = 0
-        problem, graph = Problem((loss, loss)), path(2)
+        problem, graph = Problem((loss, loss), coins=0), path(2)
         machine = LearnModel(graph, default_limits(1, schedule, 1), np.zeros(1, dtype=np.int64))
         result = run_machine(graph, machine, {v: problem.gradient_source(v) for v in range(2)})
         [spoken] = result.rounds
