@@ -21,6 +21,7 @@ MODULES = (
     "heterogeneity",
     "admissible",
     "theorem1",
+    "radius",
     "calibration",
     "level",
     "cost",

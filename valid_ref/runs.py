@@ -26,7 +26,7 @@ class Run:
 
     @property
     def outcome(self) -> str:
-        """One of "a", "b", "c" and "failed"."""
+        """One of "a", "b", "c", "unknown" and "failed"."""
         return self.judgement.outcome.value
 
     def as_json(self) -> dict[str, Any]:

@@ -24,6 +24,8 @@ PARAMETERS = ("tests/valid_ref/protocols/test_parameters.py",)
 ORDER = ("tests/valid_ref/test_alarm_order.py",)
 THRESHOLDS = ("tests/valid_ref/guarantees/test_thresholds.py",)
 BUILD = ("tests/valid_ref/scenario/test_build.py",)
+REHEARSE = ("tests/valid_ref/scenario/test_rehearse.py",)
+CALIBRATION = ("tests/valid_ref/guarantees/test_calibration.py",)
 COINS = ("tests/valid_ref/test_coins.py", "tests/valid_ref/adversary/test_what_is_known.py")
 CHOICE = ("tests/valid_ref/kernels/test_choice.py",)
 POLYHASH = ("tests/valid_ref/kernels/test_polyhash.py",)
@@ -344,8 +346,37 @@ MUTANTS = (
     _mutant("VB-9", "a message is taken for one that is gone", _M,
             "(machine.phase,), (whole,), make", "(machine.phase, id(whole)), (), make", MEASURES),
     # Scenarios.
-    _mutant("GU-9", "rehearsals see the mini-batches of the run", "scenario/weightings.py",
-            "problem.rehearsal(number), index)", "problem, index)", BUILD),
+    _mutant("GU-12", "rehearsals see the mini-batches of the run", "scenario/rehearse.py",
+            "[problem.rehearsal(i).gradient_source(v) for v in agents]",
+            "[problem.gradient_source(v) for v in agents]", REHEARSE),
+    _mutant("GU-12", "one rehearsal serves where there is noise", "scenario/weightings.py",
+            "noiseless = problem.gradient_deviation(1.0) == 0", "noiseless = True", REHEARSE),
+    _mutant("GU-12", "checks are calibrated each for itself", "scenario/weightings.py",
+            "if len(set(asked.values())) > 1:", "if False:", REHEARSE),
+    _mutant("GU-12", "a rehearsal that leaves the range counts", "scenario/rehearse.py",
+            "if any(state.alarms for state in result.states.values()):", "if False:", REHEARSE),
+    _mutant("GU-12", "pilots are ranked too", "scenario/weightings.py",
+            "runs[part.pilots :]", "runs", REHEARSE),
+    _mutant("GU-12", "a threshold one rank too low", "guarantees/calibration.py",
+            "k = math.ceil(", "k = math.floor(", CALIBRATION),
+    _mutant("GU-12", "the level of a float", "guarantees/calibration.py",
+            "(1 - Fraction(repr(float(level))))", "(1 - level)", CALIBRATION),
+    _mutant("GU-12", "too few rehearsals for a level", "guarantees/calibration.py",
+            "if k > runs:", "if False:", CALIBRATION),
+    _mutant("GU-12", "thresholds rounded inward", "guarantees/calibration.py",
+            "max(1, math.ceil(heterogeneity))", "max(1, math.floor(heterogeneity))", CALIBRATION),
+    _mutant("GU-12", "spreads are not those of the pilots", "guarantees/calibration.py",
+            "deviation = (value - scale.centre) / scale.spread", "deviation = value - scale.centre", CALIBRATION),
+    _mutant("GU-12", "the lower tail is not scored", "guarantees/calibration.py",
+            "yield abs(deviation) if tails is Tails.BOTH else deviation", "yield deviation", CALIBRATION),
+    _mutant("GV-13", "no test from below of optimality", _G,
+            "if optimality < weighting.optimality_low**2:", "if False:", GLOBAL),
+    _mutant("GV-13", "no test from below of heterogeneity", _G,
+            "if heterogeneity < weighting.heterogeneity_low:", "if False:", GLOBAL),
+    _mutant("GV-13", "lower thresholds above the upper ones", _P,
+            "if not 0 <= low <= high:", "if False:", GLOBAL),
+    _mutant("GV-6", "heterogeneity of the sum", _G,
+            "sum(map(squares, lengths))", "squares(map(sum, zip(*lengths, strict=True)))", GLOBAL),
     _mutant("LV-3", "one key for all agents of a scenario", "scenario/build.py",
             'integer_below(scenario.prime, "key", agent)', 'integer_below(scenario.prime, "key", 0)', BUILD),
     _mutant("LV-3", "runs that differ in the attack alone share their keys", "scenario/scenario.py",

@@ -23,7 +23,7 @@ from valid_ref.protocols.learn import LearningMessage, LearnModel
 from valid_ref.report import view_of, watch_run
 from valid_ref.report.curves import draw, require_matplotlib, series_of
 from valid_ref.scenario import scenario_schema, scenario_text, settled
-from valid_ref.scenario.parts import Diminishing
+from valid_ref.scenario.parts import Diminishing, RandomQuadratics
 from valid_ref.scenario.schedules import diminishing_constants
 from valid_ref.schedule import Precision, harmonic, inverse_root, make_schedule
 from valid_ref.trace import load_specification
@@ -60,7 +60,7 @@ def run(
     jobs: Annotated[int, typer.Option(min=1, help="Processes for rehearsals.")] = 1,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the outcome only.")] = False,
 ) -> None:
-    """Run Valid and judge the outcome; exit status 1 if it is "failed", or a property broken.
+    """Run Valid and judge the outcome; exit status 1 unless it is a, b or c, or a property broken.
 
     \b
     Examples:
@@ -165,7 +165,7 @@ def learn(
       valid-ref learn --graph torus:3x4 --rounds 500 --every 50
     """  # noqa: D301 - \b keeps the lines of the examples apart
     network = parse_family(graph)
-    problem = random_quadratics(network.agents, dimension, seed)
+    problem = random_quadratics(network.agents, dimension, seed, offset=RandomQuadratics().offset)
     a, t0, e0 = diminishing_constants(Diminishing(), network, problem)
     schedule = make_schedule(rounds, alpha=harmonic(a, t0), eta=inverse_root(e0, t0))
     machine = LearnModel(

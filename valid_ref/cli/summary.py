@@ -5,13 +5,14 @@ from rich.table import Table
 
 from valid_ref.alarms import Raised
 from valid_ref.guarantees.admissible import distance_to_admissible
-from valid_ref.guarantees.outcome import final_models
+from valid_ref.guarantees.outcome import Judgement, final_models
 from valid_ref.runs import Run
 
 MEANING = {
     "a": "nobody is Byzantine; everybody is valid and near the optimum",
     "b": "the valid honest agents are near one admissible model",
     "c": "every honest agent has an alarm",
+    "unknown": "whether the valid honest agents are near an admissible model is not decided",
     "failed": "none of the outcomes a, b, c",
 }
 
@@ -42,6 +43,10 @@ def summary(finished: Run, console: Console) -> None:
             f"  admissible for all honest agents: {judgement.strong.value}; "
             f"in the relaxed set: {judgement.relaxed.value}"
         )
+    for line in certified_words(judgement, finished.prepared.delta):
+        console.print(f"  {line}")
+    if judgement.reason:
+        console.print(f"  {judgement.reason}")
     console.print(_costs(finished))
     for note in finished.prepared.notes:
         console.print(f"note: {note}")
@@ -52,6 +57,23 @@ def summary(finished: Run, console: Console) -> None:
 def repeats(coins: str) -> str:
     """How to get the same run again."""
     return f"the same options with --coins {coins} repeat this run"
+
+
+def certified_words(judgement: Judgement, delta: float) -> tuple[str, ...]:
+    """What the honest records certify, in words.
+
+    Implements: VA-5.
+    """
+    found = judgement.radius
+    if found is None:
+        return ()
+    said = (
+        f"certified except with probability {found.probability:g}: the mean of the valid models is "
+        f"admissible at level {found.level:.3g} (delta {delta:.3g})"
+    )
+    if found.radius is None:
+        return (said,)
+    return (f"{said}, and within {found.radius:.3g} of a model admissible at level delta",)
 
 
 def _agents(finished: Run) -> Table:

@@ -9,10 +9,15 @@ import numpy as np
 
 from valid_ref.execution import Execution
 from valid_ref.guarantees.admissible import distance_to_admissible, in_relaxed_set
+from valid_ref.guarantees.radius import (
+    Radius,
+    RadiusError,
+    certified_radius,
+    measured_errors,
+    tolerances,
+)
 from valid_ref.lattice import FloatVector, from_lattice
 from valid_ref.losses import Problem
-from valid_ref.protocols.global_validate import width
-from valid_ref.protocols.measures import Fast
 
 
 class Outcome(enum.Enum):
@@ -27,6 +32,8 @@ class Outcome(enum.Enum):
     """Somebody is Byzantine; the valid honest agents are near one admissible model."""
     C = "c"
     """Somebody is Byzantine and every honest agent has an alarm."""
+    UNKNOWN = "unknown"
+    """Somebody is Byzantine and somebody valid; whether that is b cannot be decided."""
     FAILED = "failed"
     """None of these."""
 
@@ -44,7 +51,9 @@ class Judgement:
     """The outcome and its evidence.
 
     `squared_distance` is what is compared with eps_success: to the optimum for a), to the
-    admissible set for b); `strong` and `relaxed` are the two further verdicts beside b).
+    admissible set for b); `strong` and `relaxed` are the two further verdicts beside b), and
+    `radius` is what the honest records certify there. `reason` says in words why the outcome is
+    none of a, b, c, and why there is no radius where there could be one.
     """
 
     outcome: Outcome
@@ -53,6 +62,12 @@ class Judgement:
     strong: Truth | None = None
     relaxed: Truth | None = None
     relaxed_tolerances: tuple[float, float] | None = None
+    radius: Radius | None = None
+    reason: str = ""
+
+
+PROBABILITY = 0.05
+"""With what probability the certified radius of a run may be wrong."""
 
 
 def judge(execution: Execution, problem: Problem, *, delta: float, eps_success: float) -> Judgement:
@@ -73,25 +88,112 @@ def judge(execution: Execution, problem: Problem, *, delta: float, eps_success: 
     strong = distance_to_admissible(problem, execution.honest, delta, mean)
     e1, e2 = relaxed_tolerances(execution, problem, mean)
     member = in_relaxed_set(problem, execution.honest, e1, e2, mean)
-    return Judgement(
-        Outcome.B if near is Truth.YES else Outcome.FAILED,
+    radius, without = _certified(execution, problem, mean, delta)
+    judgement = Judgement(
+        OUTCOMES[near],
         squared_distance=found.value**2 + spread,
         consensus_error=spread,
         strong=_near(strong.value, strong.exact, spread, eps_success),
         relaxed=_near(0.0 if member else math.inf, member, spread, eps_success),
         relaxed_tolerances=(e1, e2),
+        radius=radius,
+    )
+    return attrs.evolve(judgement, reason=_why_not_b(judgement, delta, eps_success) or without)
+
+
+OUTCOMES = {Truth.YES: Outcome.B, Truth.NO: Outcome.FAILED, Truth.UNKNOWN: Outcome.UNKNOWN}
+
+
+def _certified(
+    execution: Execution, problem: Problem, mean: FloatVector, delta: float
+) -> tuple[Radius | None, str]:
+    """The radius, or why there is none.
+
+    Implements: VA-5, AN-19.
+    """
+    try:
+        found = certified_radius(execution, problem, mean, delta=delta, probability=PROBABILITY)
+    except RadiusError as error:
+        return None, f"no radius is certified: {error}"
+    return found, ""
+
+
+def _why_not_b(found: Judgement, delta: float, eps_success: float) -> str:
+    """What keeps the valid honest agents from outcome b, in words.
+
+    Implements: VA-5.
+    """
+    spread = found.consensus_error
+    if found.outcome is Outcome.B or spread is None:
+        return ""
+    if spread >= eps_success:
+        return (
+            f"too few rounds: the mean squared distance of the valid models from their mean, "
+            f"{spread:.3g}, is not below eps_success = {eps_success:.3g}"
+        )
+    if found.outcome is Outcome.UNKNOWN:
+        return (
+            f"no admissible model within eps_success = {eps_success:.3g} of the valid models was "
+            "found, and that there is none cannot be decided: the losses are not quadratic"
+        )
+    return (
+        f"the checks passed a model that is not near an admissible one: mean squared distance "
+        f"{found.squared_distance:.3g}, eps_success = {eps_success:.3g}, delta = {delta:.3g}; the "
+        "thresholds allow more than delta, or there were too few rounds"
     )
 
 
 def _without_adversary(execution: Execution, problem: Problem, eps_success: float) -> Judgement:
     models = final_models(execution, execution.honest_valid)
     if len(models) < execution.parameters.graph.agents:
-        return Judgement(Outcome.FAILED)
+        invalid = [agent for agent in execution.honest if agent not in execution.honest_valid]
+        reason = f"nobody is Byzantine, and agents {', '.join(map(str, invalid))} have alarms"
+        return Judgement(Outcome.FAILED, reason=reason)
     optimum, mean = problem.minimiser(), np.mean(models, axis=0)
     distance = float(np.mean([np.sum((model - optimum) ** 2) for model in models]))
     spread = float(np.mean([np.sum((model - mean) ** 2) for model in models]))
-    outcome = Outcome.A if distance < eps_success else Outcome.FAILED
-    return Judgement(outcome, distance, spread)
+    if distance < eps_success:
+        return Judgement(Outcome.A, distance, spread)
+    T, before = execution.parameters.lattice.schedule.rounds, _halfway(execution, optimum)
+    reason = too_few_rounds(T, distance, before, eps_success)
+    return Judgement(Outcome.FAILED, distance, spread, reason=reason)
+
+
+def _halfway(execution: Execution, optimum: FloatVector) -> float:
+    """The mean squared distance to the optimum after half of the rounds."""
+    parameters = execution.parameters
+    half, precision = parameters.lattice.schedule.rounds // 2, parameters.lattice.precision
+    records = [execution.states[agent].memory.fixed_transcripts.own for agent in execution.honest]
+    models = [record[half - 1].model if half else parameters.start_model for record in records]
+    offsets = [from_lattice(model, precision) - optimum for model in models]
+    return float(np.mean([np.sum(offset**2) for offset in offsets]))
+
+
+def too_few_rounds(rounds: int, distance: float, halfway: float, eps_success: float) -> str:
+    """Why an honest run is not near the optimum, and how many rounds its trend asks for.
+
+    The distance is taken to fall as a power of the number of rounds, as between half of the
+    rounds and all of them.
+
+    Implements: VA-5.
+    """
+    said = (
+        f"too few rounds: after T = {rounds} the mean squared distance to the optimum is "
+        f"{distance:.3g}, not below eps_success = {eps_success:.3g}"
+    )
+    falls = 0 < distance < math.inf and halfway > distance
+    power = math.log2(halfway / distance) if falls else 0.0
+    if power < SLOWEST:
+        return f"{said}, and it hardly falls any more"
+    try:
+        needed = math.ceil(rounds * (distance / eps_success) ** (1 / power))
+    except (OverflowError, ZeroDivisionError):
+        return f"{said}, and it hardly falls any more"
+    return f"{said}; by its trend about T = {max(needed, rounds + 1)} would do"
+
+
+SLOWEST = 0.1
+"""A distance that falls slower than this power of the rounds is not said to get anywhere."""
 
 
 def _near(distance: float, exact: bool, spread: float, eps_success: float) -> Truth:
@@ -110,30 +212,22 @@ def final_models(execution: Execution, agents: Sequence[int]) -> list[FloatVecto
 def relaxed_tolerances(
     execution: Execution, problem: Problem, mean: FloatVector
 ) -> tuple[float, float]:
-    """e1 and e2 of the relaxed set that passing the checks certifies, for the measured nu.
+    """e1 and e2 of the relaxed set that passing the checks certifies, for the measured errors.
 
-    nu = max_h |ghat_h - G_h(x)| over honest agents, taken from their own records; 2^-f covers the
-    integer square roots. Of several weightings the one with the smallest e2 counts.
+    n e1 = Theta_opt/(W 2^f) + |sum_h e_h| and sqrt(n e2) = sqrt(Theta_het)/(W 2^f) + sqrt(sum_h
+    |e_h|^2), where e_h = ghat_h - G_h(x) is taken from the honest agents' own records. Of several
+    weightings the one with the smallest e2 counts.
 
     Implements: VA-5, AN-9.
     """
-    parameters = execution.parameters
-    n, d = parameters.graph.agents, parameters.lattice.dimension
-    unit = 2.0**parameters.lattice.precision.fraction_bits
-    best = (math.inf, math.inf)
+    parameters, best = execution.parameters, (math.inf, math.inf)
+    n = parameters.graph.agents
     for index, weighting in enumerate(parameters.weightings):
-        scale = float(weighting.total) * unit
-        nu = 0.0
-        for agent in execution.honest:
-            own = Fast(parameters).estimate(execution.states[agent].memory.fixed_transcripts.own)
-            begin = index * width(parameters)
-            vector = np.array(own[begin : begin + d], dtype=float) / scale
-            nu = max(nu, float(np.linalg.norm(vector - problem.losses[agent].gradient(mean))))
-        optimality = weighting.optimality / (n * scale)
-        heterogeneity = weighting.heterogeneity / (n * scale**2)
-        tolerances = (
-            optimality + nu * len(execution.honest) / n,
-            (math.sqrt(heterogeneity) + nu + 1 / unit) ** 2,
+        errors = measured_errors(execution, problem, mean, index)
+        optimality, heterogeneity = tolerances(parameters, weighting)
+        allowed = (
+            (optimality + float(np.linalg.norm(errors.sum(axis=0)))) / n,
+            (heterogeneity + float(np.linalg.norm(errors))) ** 2 / n,
         )
-        best = min(best, tolerances, key=lambda pair: pair[1])
+        best = min(best, allowed, key=lambda pair: pair[1])
     return best

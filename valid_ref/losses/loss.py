@@ -1,7 +1,7 @@
 """Losses whose constants are known: quadratics, ridge least squares, logistic regression."""
 
 import enum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import attrs
 import numpy as np
@@ -62,6 +62,38 @@ class Loss(Constants, Protocol):
 
     def sample(self, point: FloatVector, batch: int, generator: np.random.Generator) -> FloatVector:
         """The average gradient of a mini-batch of K data, drawn with the given generator."""
+
+
+@attrs.frozen(eq=False)
+class SampleNoise:
+    """How one datum's gradient departs from the mean of all, at some points.
+
+    `variance` is the mean of the squared length of the departure, `largest` a bound on its length,
+    infinite for unbounded data; one entry for every point.
+    """
+
+    variance: FloatVector
+    largest: FloatVector
+
+
+@runtime_checkable
+class NoisyLoss(Loss, Protocol):
+    """A loss that knows its noise at every point, not only a bound on it over a ball."""
+
+    def sample_noise(self, points: FloatMatrix) -> SampleNoise:
+        """The noise of one datum at these points, a point in a row."""
+
+
+def sample_noise(loss: Loss, points: FloatMatrix) -> SampleNoise:
+    """The noise of one datum at these points; of a loss that does not know it, sigma_g on balls.
+
+    Implements: MO-10.
+    """
+    if isinstance(loss, NoisyLoss):
+        return loss.sample_noise(points)
+    lengths = np.sqrt((points**2).sum(axis=1))
+    bounds = [loss.gradient_deviation(float(length)) for length in lengths]
+    return SampleNoise(np.array(bounds) ** 2, np.full(len(points), np.inf))
 
 
 def read_only(values: npt.ArrayLike) -> FloatMatrix:
@@ -171,6 +203,13 @@ class Quadratic:
     def gradient_deviation(self, radius: float) -> float:  # noqa: ARG002 - the same everywhere
         """sigma_g = s |H|_F: the gradient is H (x - c) - H D."""
         return float(self.spread * np.sqrt((self.hessian**2).sum()))
+
+    def sample_noise(self, points: FloatMatrix) -> SampleNoise:
+        """H D, the same at every point; |D| = s sqrt(d) for signs."""
+        variance = self.gradient_deviation(0.0) ** 2
+        reach = self.smoothness * self.spread * float(np.sqrt(self.dimension))
+        largest = np.inf if self.noise is Noise.GAUSSIAN else reach
+        return SampleNoise(np.full(len(points), variance), np.full(len(points), largest))
 
     def value(self, point: FloatVector) -> float:
         """F(x), with the constant that the noise adds."""
@@ -283,6 +322,10 @@ class RidgeLeastSquares:
         bound = top * radius**2 + 2 * np.sqrt((vector**2).sum()) * radius + rest
         return float(np.sqrt(max(0.0, bound)))
 
+    def sample_noise(self, points: FloatMatrix) -> SampleNoise:
+        """The spread of a (a'x - b) over the data; the ridge is in every datum."""
+        return _noise_of_factors(self.features, points @ self.features.T - self.targets)
+
     def value(self, point: FloatVector) -> float:
         """F(x)."""
         errors = multiply(self.features, point) - self.targets
@@ -354,6 +397,11 @@ class LogisticRegression:
         """sigma_g: a datum's logistic gradient is never longer than its features."""
         return float(np.sqrt((self.features**2).sum(axis=1).mean()))
 
+    def sample_noise(self, points: FloatMatrix) -> SampleNoise:
+        """The spread of -y a / (1 + exp(y a'x)) over the data; the ridge is in every datum."""
+        margins = self.targets * (points @ self.features.T)
+        return _noise_of_factors(self.features, -self.targets * _logistic(-margins))
+
     def value(self, point: FloatVector) -> float:
         """F(x)."""
         margins = self.targets * multiply(self.features, point)
@@ -382,6 +430,14 @@ class LogisticRegression:
         weights = -targets * _logistic(-targets * multiply(features, point))
         average: FloatVector = (features * weights[:, np.newaxis]).mean(axis=0)
         return average + self.ridge * point
+
+
+def _noise_of_factors(features: FloatMatrix, factors: FloatMatrix) -> SampleNoise:
+    """The noise of gradients that are a factor times the features: a row of factors per point."""
+    mean = factors @ features / len(features)
+    squares = (factors**2) * (features**2).sum(axis=1) - 2 * factors * (mean @ features.T)
+    departures = np.maximum(0.0, squares + (mean**2).sum(axis=1)[:, np.newaxis])
+    return SampleNoise(departures.mean(axis=1), np.sqrt(departures.max(axis=1)))
 
 
 def _logistic(value: FloatVector) -> FloatVector:

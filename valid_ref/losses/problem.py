@@ -171,18 +171,22 @@ def _damped_step(
     return None
 
 
-def random_quadratics(
+def random_quadratics(  # noqa: PLR0913 - a scenario names each of them
     agents: int,
     dimension: int,
     seed: int,
     *,
     condition: float = 4.0,
     scale: float = 1.0,
+    offset: float = 0.0,
     noise: Noise = Noise.NONE,
     spread: float = 0.0,
     batch: int = 1,
 ) -> Problem:
-    """One random quadratic per agent: eigenvalues in [1, condition], centres normal times scale."""
+    """One random quadratic per agent: eigenvalues in [1, condition], centres normal times scale.
+
+    `offset` is added to every entry of every centre.
+    """
     for value, least, what in (
         (agents, 1, "agents"),
         (dimension, 1, "dimension"),
@@ -196,7 +200,7 @@ def random_quadratics(
         generator = np.random.default_rng([seed, agent])
         eigenvalues = generator.uniform(1.0, condition, size=dimension)
         hessian = _randomly_reflected(np.diag(eigenvalues), generator)
-        centre = scale * generator.standard_normal(dimension)
+        centre = offset + scale * generator.standard_normal(dimension)
         losses.append(Quadratic(hessian, centre, noise, spread))
     return Problem(tuple(losses), batch, seed)
 

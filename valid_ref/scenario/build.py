@@ -62,6 +62,7 @@ from valid_ref.scenario.scenario import (
     settled,
 )
 from valid_ref.scenario.schedules import build_schedule
+from valid_ref.scenario.success import default_success, success_notes
 from valid_ref.scenario.weightings import build_weightings, with_weights
 from valid_ref.schedule import Schedule
 
@@ -71,7 +72,7 @@ class Prepared:
     """A scenario made ready: everything that `execute` and the oracle of outcomes take.
 
     `scenario` is the one that was asked for, with the coins that were drawn for it, if any were.
-    `notes` are what the parameters had to say when they were made (GV-7, AD-6).
+    `notes` are what there is to say before the run starts (GV-7, AD-6, VA-5).
     """
 
     scenario: Scenario
@@ -102,6 +103,12 @@ def prepare(scenario: Scenario, rehearsals: Rehearse = rehearse) -> Prepared:
     parameters = attrs.evolve(parameters, weightings=weightings)
     notes += said
     byzantine, said = _byzantine(scenario, graph)
+    eps_success = (
+        default_success(parameters, problem)
+        if scenario.eps_success is None
+        else scenario.eps_success
+    )
+    notes += success_notes(parameters, problem, eps_success)
     coins = run_coins(scenario)
     setting = Setting.of(parameters, problem, byzantine, delta, coins.child("attack"))
     deviation = Deviation() if scenario.attack is None else scenario.attack.build(setting)
@@ -113,7 +120,7 @@ def prepare(scenario: Scenario, rehearsals: Rehearse = rehearse) -> Prepared:
         byzantine=byzantine,
         adversary=deviation.adversary,
         delta=delta,
-        eps_success=_success(scenario, problem),
+        eps_success=eps_success,
         notes=notes + said,
     )
 
@@ -272,17 +279,6 @@ def _private(
     return private
 
 
-def _success(scenario: Scenario, problem: Problem) -> float:
-    """eps_success: as given, or a tenth of what agents had at the start, or would have alone."""
-    if scenario.eps_success is not None:
-        return scenario.eps_success
-    optimum = problem.minimiser()
-    start = np.zeros(problem.dimension) if scenario.start is None else np.array(scenario.start)
-    alone = [problem.minimiser((agent,)) for agent in range(len(problem.losses))]
-    apart = float(np.mean([np.sum((minimiser - optimum) ** 2) for minimiser in alone]))
-    return max(float(np.sum((start - optimum) ** 2)), apart) / 10
-
-
 def build_problem(scenario: Scenario, agents: int) -> Problem:
     """One loss per agent, with the scenario's batch size and the coins of its mini-batches."""
     return attrs.evolve(build_losses(scenario, agents), coins=sample_coins(scenario))
@@ -299,6 +295,7 @@ def build_losses(scenario: Scenario, agents: int) -> Problem:
             scenario.data_seed,
             condition=part.condition,
             scale=part.scale,
+            offset=part.offset,
             noise=part.noise,
             spread=part.spread,
             batch=scenario.batch,

@@ -80,7 +80,11 @@ SchedulePart = Diminishing | Paper | ConstantSteps | ExperimentSteps | ExplicitS
 
 @attrs.frozen
 class RandomQuadratics:
-    """A random quadratic per agent: eigenvalues in [1, condition], centres normal times scale."""
+    """A random quadratic per agent: eigenvalues in [1, condition], centres normal times scale.
+
+    All centres are moved by `offset` in every entry, so that agents that start at zero have a way
+    to go; scale says how far they are apart.
+    """
 
     kind: ClassVar[str] = "random-quadratic"
     dimension: int = 10
@@ -88,6 +92,7 @@ class RandomQuadratics:
     scale: float = 1.0
     noise: Noise = Noise.NONE
     spread: float = 0.0
+    offset: float = 2.0
 
 
 @attrs.frozen

@@ -42,8 +42,8 @@ class Scenario:
     hexadecimal digits that are drawn when nothing is given (`settled`), or of `seed` in their
     place, for simulations; so are `keys`, if not given. The data of random losses, which are no
     secret, come from the seed alone (0 if not given). `delta` is the heterogeneity of the losses
-    if not given; `eps_success` the certificate's bound on the final distance; `without` lists the
-    errata whose repairs are turned off.
+    if not given; `eps_success` a tenth of the squared distance from x_0 to the optimum;
+    `without` lists the errata whose repairs are turned off.
 
     Implements: VA-6, VA-7, MO-11.
     """
