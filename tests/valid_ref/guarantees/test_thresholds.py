@@ -90,7 +90,7 @@ def exact_moments(
         step = np.eye(n * d) - alpha * H
         mean = step @ mean + alpha * H @ centres
         covariance = step @ covariance @ step.T + alpha**2 * noise
-    return tuple(np.sqrt(np.maximum(squares, 0)) for squares in (paths, noises))
+    return np.sqrt(np.maximum(paths, 0)), np.sqrt(np.maximum(noises, 0))
 
 
 def columns(course: Course) -> np.ndarray:
