@@ -91,7 +91,7 @@ def test_json_is_one_document(arguments) -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("run", *SMALL), "failed\n"),
+        (("run", *SMALL), "a\n"),
         (("errata", "P18"), "shown\n"),
         (("report", *SMALL), ""),
         (("explore", "--max-agents", "2", "--jobs", "1", "--property", "V2"), "0\n"),
@@ -116,7 +116,7 @@ def test_no_colours_in_a_pipe_and_none_with_no_color() -> None:
 def test_a_plot_is_drawn(tmp_path) -> None:
     pytest.importorskip("matplotlib")
     shown = run("run", *SMALL, "--plot", str(tmp_path / "run.svg"))
-    assert shown.exit_code == 1  # three rounds are too few to come near the optimum
+    assert shown.exit_code == 0
     assert (tmp_path / "run.svg").read_bytes().startswith(b"<?xml")
     assert "run.svg" in shown.output.replace("\n", "")
 

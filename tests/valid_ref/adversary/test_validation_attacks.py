@@ -264,6 +264,6 @@ def test_short_differences_pass_the_norm_bounds_too() -> None:
         without=("P11",),
         rounds=12,
         precision=Precision(28, 20),
-        bounds=parts.DerivedBounds(20.0),
+        bounds=parts.DerivedBounds(40.0),
     )
     assert finished.execution.honest_valid == (0, 1, 2)

@@ -33,8 +33,9 @@ from valid_ref.guarantees.radius import (
     spread_of_models,
     tolerances,
 )
+from valid_ref.lattice import FloatVector
 from valid_ref.losses import LogisticRegression, Loss, Quadratic, RidgeLeastSquares
-from valid_ref.losses.loss import FloatMatrix, FloatVector, sample_noise
+from valid_ref.losses.loss import FloatMatrix, sample_noise
 from valid_ref.losses.loss import Noise as Kind
 from valid_ref.runs import Run, run
 from valid_ref.scenario import Scenario, parts
@@ -273,7 +274,8 @@ def test_no_causal_choice_of_points_beats_the_noise_bound(level: float) -> None:
 @settings(max_examples=40, deadline=None)
 def test_what_is_certified_is_true(network, loss, attack, seed) -> None:
     """q is 10^-6, so that not one failure is to be expected in any number of examples."""
-    finished = played(*network, loss, attack, seed=seed)
+    graph, byzantine = network
+    finished = played(graph, byzantine, loss, attack, seed=seed)
     execution, problem = finished.execution, finished.prepared.problem
     assume(execution.honest_valid)
     z, delta = mean_model(execution), finished.prepared.delta
