@@ -200,7 +200,7 @@ MUTANTS = (
     _mutant("MO-13", "words are nested to any depth", _WORDS,
             "if depth > DEEPEST:", "if depth > 100:", WORDS),
     _mutant("MO-13", "words are of any size", _WORDS,
-            "if size > LARGEST_SIZE:", "if False:", WORDS),
+            "if size > LARGEST_SIZE:", "if size > LARGEST_SIZE << 4:", WORDS),
     _mutant("MO-13", "arrays are of any size", _WORDS,
             "if word.size > LARGEST_SIZE:", "if False:", WORDS),
     _mutant("MO-13", "a read-only mapping over anything is a mapping", _WORDS,

@@ -148,6 +148,8 @@ def test_nesting_and_size_have_limits() -> None:
     assert canonical(hostile.nested(16)) == hostile.nested(16)
     assert canonical(hostile.nested(17)) == Malformed("nested too deeply")
     assert canonical(hostile.nested(9, 1000)) == Malformed("too large")
+    assert canonical(((1,) * 2**13,) * (2**13 + 1)) == Malformed("too large")
+    assert len(canonical(((1,) * 2**13,) * 2**13)) == 2**13
     assert canonical(np.broadcast_to(np.int64(0), (1 << 40,))) == Malformed("too large")
 
 
