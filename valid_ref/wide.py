@@ -32,6 +32,8 @@ def unchanging(value: Any) -> Any:
     under: Any = value
     while type(under) is np.ndarray and not under.flags.writeable:
         under = under.base
+    if type(under) is memoryview and under.readonly:
+        under = under.obj
     if under is None or type(under) in {bytes, mmap.mmap}:
         return value
     copy = value.copy()
