@@ -95,7 +95,7 @@ MUTANTS = (
             "if type(message) is not LearningMessage:\n            return None", LEARN),
     _mutant("AR-11", "the dtype of a vector is not checked", _L,
             "if type(vector) is not np.ndarray or vector.dtype != np.int64:",
-            "if not isinstance(vector, np.ndarray):", LEARN),
+            "if not isinstance(vector, np.ndarray):", WORDS),
     _mutant("AR-11", "the shape of a vector is not checked", _L,
             "if vector.shape != (self.parameters.dimension,):", "if False:", LEARN),
     _mutant("AR-11", "the range of a received vector is not checked", _L,

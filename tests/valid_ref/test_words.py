@@ -262,9 +262,10 @@ def test_machines_without_a_network_look_at_exact_classes_too() -> None:
     parameters = three()
     learn, agreement = (Valid(parameters).stages[place].machine for place in (0, -1))
     good = np.zeros(2, np.int64)
-    lie = LearningMessage(hostile.lying([2**62] * 2), good)
-    found = learn.receive(learn.start(0, privates(parameters)[0].gradient), 1, {1: lie})
-    assert [raised.alarm for raised in found.alarms] == [Alarm.MALFORMED_MESSAGE]
+    for odd in (hostile.lying([2**62] * 2), good.astype(float), good.astype(np.int32), (0, 0)):
+        told = {1: LearningMessage(odd, good)}
+        found = learn.receive(learn.start(0, privates(parameters)[0].gradient), 1, told)
+        assert [raised.alarm for raised in found.alarms] == [Alarm.MALFORMED_MESSAGE]
     ended = agreement.receive(agreement.start(0, False), 1, {1: hostile.SaysItIs(bool)})
     assert [raised.alarm for raised in ended.alarms] == [Alarm.MALFORMED_MESSAGE]
 
