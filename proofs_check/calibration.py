@@ -78,52 +78,20 @@ def centre_and_error() -> dict[str, Any]:
     }
 
 
-@identity(axioms=(Axiom.SPECTRAL,))
-def balance_point() -> dict[str, Any]:
-    """AN-10, GU-9: mixing moves Z = x* - (alpha/eta) L^+ G(x*) by alpha G(x*).
-
-    For every nonzero eigenvalue l of L, g the part of G(x*) along it.
+@universal(axioms=(Axiom.TRIANGLE, Axiom.COCOERCIVITY), needs=(centre_and_error,))
+def in_all() -> Claim:
+    """AN-10, GU-9: |X - x*| <= q u + alpha D: rows contract by q about G(x*).
 
     Proves: AN-10.
     """
-    alpha, eta, value, g = sp.symbols("alpha eta l g", positive=True)
-    Z = -alpha / eta * g / value
-    return {"one eigenvector": (1 - eta * value) * Z - (Z + alpha * g)}
-
-
-@universal(axioms=(Axiom.TRIANGLE, Axiom.COCOERCIVITY), needs=(balance_point,))
-def near_the_balance() -> Claim:
-    """AN-10, GU-9: V_t = q M(V + |z_t - z_(t-1)|) + alpha beta b_t bounds |X(t) - Z_t|.
-
-    X(t) - Z_t is a contracted difference plus alpha (G(x*) - G(Y)), Y within b_t of x*.
-
-    Proves: AN-10.
-    """
-    before, moved, after, image, q, M, alpha, beta, b, V, dz = reals(
-        "before moved after image q M alpha beta b V dz"
-    )
+    after, rows, at_star, q, u, alpha, D = reals("after rows at_star q u alpha D")
     given = {
-        "norms": z3.And(q >= 0, M >= 1, alpha >= 0, beta >= 0, b >= 0, V >= 0, dz >= 0),
-        "so far": z3.And(before >= 0, before <= V),
-        "the point moves": z3.And(moved >= 0, moved <= M * (before + dz)),
-        "image": image <= beta * b,
-        "one round": after <= q * moved + alpha * image,
+        "norms": z3.And(q >= 0, u >= 0, alpha >= 0, D >= 0),
+        "contraction": rows <= q * u,
+        "heterogeneity": at_star <= D,
+        "triangle": after <= rows + alpha * at_star,
     }
-    return Claim(given, after <= q * (M * (V + dz)) + alpha * beta * b, drop="the point moves")
-
-
-@universal()
-def inner_eigenvalues() -> Claim:
-    """AN-10, GU-9: |1 - eta l|/l is largest at an end of [l2, lM]: b_t bounds mixed Z minus x*.
-
-    Proves: AN-10.
-    """
-    eta, low, value, high, b = reals("eta low l high b")
-    given = {
-        "eigenvalues": z3.And(low > 0, low <= value, value <= high, eta > 0),
-        "ends": z3.And(b * low >= z3.Abs(1 - eta * low), b * high >= z3.Abs(1 - eta * high)),
-    }
-    return Claim(given, b * value >= z3.Abs(1 - eta * value), drop="ends")
+    return Claim(given, after <= q * u + alpha * D, drop="heterogeneity")
 
 
 @identity()
@@ -447,9 +415,7 @@ PROOF = Proof(
         off_the_mean,
         on_the_mean,
         centre_and_error,
-        balance_point,
-        near_the_balance,
-        inner_eigenvalues,
+        in_all,
         noise_off_the_mean,
         slack_is_added,
         by_parts,

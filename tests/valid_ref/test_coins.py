@@ -50,7 +50,7 @@ def keys(scenario: Scenario) -> list[int]:
 def learned(scenario: Scenario) -> list[Any]:
     """Everything said in the learning phase of an honest run."""
     rounds = run(scenario).execution.rounds
-    said = [spoken.said for spoken in rounds if spoken.phase == LEARN]
+    said: list[Any] = [spoken.said for spoken in rounds if spoken.phase == LEARN]
     return [[words[v].model.tolist() for v in sorted(words)] for words in said]
 
 

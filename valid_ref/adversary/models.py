@@ -33,11 +33,11 @@ class Gaussian:
 
     With the consistent gradient g = (y - x)/alpha and one noise for all receivers nothing is
     locally wrong; the gradient is then of size sigma sqrt(d)/alpha, which grows with T, so the
-    heterogeneity test (or the norm bound) must see it unless sigma is tiny.
+    global tests (or the norm bound) must see it unless sigma is tiny.
 
-    Expected: consistent, one noise: TOO_HETEROGENEOUS at every honest agent when
-    sigma sqrt(d)/alpha exceeds the threshold, else valid. Honest gradient: BROKEN_RELATION at
-    every honest agent. Per edge: INCONSISTENT_HASHES at every honest agent.
+    Expected: consistent, one noise: TOO_HETEROGENEOUS or NOT_OPTIMAL at every honest agent when
+    the average of the noise over the rounds exceeds a threshold, else valid. Honest gradient:
+    BROKEN_RELATION at every honest agent. Per edge: INCONSISTENT_HASHES at every honest agent.
     """
 
     kind: ClassVar[str] = "gaussian"

@@ -8,6 +8,7 @@ from valid_ref import __version__
 from valid_ref.cli.arena import ArenaCommand, arena
 from valid_ref.cli.conform import conform
 from valid_ref.cli.explore import explore
+from valid_ref.cli.power import power
 from valid_ref.cli.prove import prove
 from valid_ref.cli.recordings import check, diff, record, show
 from valid_ref.cli.report import demo, report
@@ -30,6 +31,7 @@ app.command()(report)
 app.command()(demo)
 app.command()(learn)
 app.command()(errata)
+app.command()(power)
 app.command()(explore)
 app.command()(prove)
 app.command()(record)

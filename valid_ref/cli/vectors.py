@@ -37,6 +37,13 @@ def vectors(
         typer.Argument(help="Where they are: a directory, or a bundle to check. [spec/vectors]"),
     ] = None,
     write: Annotated[bool, typer.Option("--write", help="Generate and write all files.")] = False,
+    renew: Annotated[
+        bool,
+        typer.Option(
+            "--renew",
+            help="With --write: retire the ids of cases that have changed, and give them new ones.",
+        ),
+    ] = False,
     check: Annotated[
         bool, typer.Option("--check", help="Fail unless every file is what is generated.")
     ] = False,
@@ -56,19 +63,23 @@ def vectors(
 ) -> None:
     """List the families of test vectors, write them, check them byte for byte, or pack them.
 
-    Ids that were published keep their meaning: writing refuses to change or drop one.
+    Ids that were published keep their meaning: writing refuses to change or drop one. With
+    --renew it retires it; a case that has changed gets its old id with the next number.
 
     \b
     Examples:
       valid-ref vectors
       valid-ref vectors --check
       valid-ref vectors --write DIR
+      valid-ref vectors --write --renew
       valid-ref vectors --bundle vectors.zip
       valid-ref vectors --check vectors.zip
     """  # noqa: D301 - \b keeps the lines of the examples apart
     del version
     if write + check + (to is not None) > 1:
         raise typer.BadParameter("choose one of --write, --check and --bundle")
+    if renew and not write:
+        raise typer.BadParameter("--renew belongs to --write")
     if to is None and not write and not check:
         typer.echo(summary(families()))
         return
@@ -76,7 +87,7 @@ def vectors(
     if to is not None:
         _pack(home, to)
     elif write:
-        changed = write_vectors(home, families())
+        changed = write_vectors(home, families(), renew=renew)
         typer.echo(f"{home}: {len(changed)} files changed" + "".join(f"\n  {n}" for n in changed))
     else:
         wrong = _check_bundle(home) if home.is_file() else differences(home, families())

@@ -150,7 +150,7 @@ def certify(known: NetworkProblem, schedule: Schedule) -> Certificate:
     unit = math.sqrt(known.dimension) * 2.0**-schedule.precision.fraction_bits * ROUND_UP
     tau = float(known.source_error)
     return Certificate(
-        _course(path(known, rounds, ends[0]), schedule, known),
+        _course(path(known, rounds), schedule, known),
         _course(noise(known, rounds, unit), schedule, known),
         tuple(one.alpha for one in rounds),
         tuple(unit * (0.5 / one.alpha + 1.5 + tau) * ROUND_UP for one in rounds),
@@ -170,15 +170,13 @@ class _Round:
     """The factors of one round, each rounded up.
 
     `centre` is |1 - alpha (beta + mu)/2|, `contraction` is q, `mixing` is max |1 - eta l| over the
-    nonzero eigenvalues l, `inner` the largest |1 - eta l| / l; `ratio` is alpha / eta.
+    nonzero eigenvalues l.
     """
 
     alpha: float
     centre: float
     contraction: float
     mixing: float
-    inner: float
-    ratio: float
 
     @classmethod
     def of(
@@ -188,14 +186,11 @@ class _Round:
         scale = 2.0**-schedule.precision.step_bits
         alpha, eta = schedule.A(t) * scale, schedule.a(t) * scale
         margin, off = 2.0**-48 * (1 + alpha * beta), 2.0**-40 * (1 + eta * ends[1])
-        mixing = [abs(1 - eta * value) + off for value in ends]
         return cls(
             alpha,
             abs(1 - alpha * (beta + mu) / 2) + margin,
             max(abs(1 - alpha * mu), abs(1 - alpha * beta)) + margin,
-            max(mixing),
-            max(mixing[0] / ends[0], mixing[1] / ends[1]) * ROUND_UP,
-            alpha / eta,
+            max(abs(1 - eta * value) for value in ends) + off,
         )
 
 
@@ -209,34 +204,22 @@ class _Standing:
     total: float
 
 
-def path(known: NetworkProblem, rounds: list[_Round], smallest: float) -> Iterator[_Standing]:
-    """The path, from R_0: the least of three bounds that hold for it.
-
-    By mean and rest; by the distance from x* in all; and by the distance from the point
-    Z_t = x* - (alpha_t / eta_t) L^+ G(x*), at which mixing and gradients nearly balance.
+def path(known: NetworkProblem, rounds: list[_Round]) -> Iterator[_Standing]:
+    """The path, from R_0: by mean and rest, and by the distance from x* in all.
 
     Implements: GU-9.
     """
-    n, beta = known.graph.agents, known.smoothness
-    off_centre, root_n = (beta - known.strong_convexity) / 2, math.sqrt(n)
-    pull = math.sqrt(n * known.delta)
+    n, off_centre = known.graph.agents, (known.smoothness - known.strong_convexity) / 2
+    root_n, pull = math.sqrt(n), math.sqrt(n * known.delta)
     mean, rest = known.start_radius * ROUND_UP, 0.0
     whole = mean * root_n
-    balance = rounds[0].ratio * pull / smallest
-    apart = whole + balance
     yield _Standing(mean, rest, 0.0, 0.0)
     for one in rounds:
-        grown = max(1.0, one.mixing)
-        moved = balance
-        balance = one.ratio * pull / smallest * ROUND_UP
-        apart = grown * (apart + abs(balance - moved) + 2.0**-40 * balance)
-        beside = one.ratio * pull * one.inner
         p = one.mixing * rest
-        total = min(math.hypot(root_n * mean, p), grown * whole, apart + beside)
+        total = min(math.hypot(root_n * mean, p), max(1.0, one.mixing) * whole)
         mean = (one.centre * mean + one.alpha * off_centre * total / root_n) * ROUND_UP
         rest = (one.centre * p + one.alpha * (off_centre * total + pull)) * ROUND_UP
-        apart = (one.contraction * apart + one.alpha * beta * beside) * ROUND_UP
-        whole = min(one.contraction * total + one.alpha * pull, apart + balance) * ROUND_UP
+        whole = (one.contraction * total + one.alpha * pull) * ROUND_UP
         mean, rest = min(mean, whole / root_n), min(rest, whole)
         yield _Standing(mean, rest, p, total / root_n)
 

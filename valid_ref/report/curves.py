@@ -13,6 +13,7 @@ import numpy as np
 from valid_ref.errors import ValidRefError
 from valid_ref.lattice import FloatVector
 from valid_ref.machine import Round
+from valid_ref.power import Found
 from valid_ref.printable import printable
 from valid_ref.protocols.global_validate import Estimates, agreed_estimates
 from valid_ref.protocols.learn import PHASE as LEARNING
@@ -213,6 +214,30 @@ def draw(series: SeriesView, title: str, path: Path) -> None:
         axis.grid(visible=True, alpha=0.3)
         axis.legend(fontsize="small")
     figure.suptitle(title)
+    _save(figure, path)
+
+
+def draw_harm(found: Sequence[Found], limits: Mapping[str, float], path: Path) -> None:
+    """For every course of an attack the most harm that nobody sees; limits as lines across."""
+    require_matplotlib(path)
+    from matplotlib.figure import Figure
+
+    figure: Any = Figure(figsize=(7, 3.8), layout="constrained")
+    axis = figure.subplots()
+    axis.bar([one.course.value for one in found], [max(one.harm, 1e-12) for one in found])
+    for index, (name, value) in enumerate(limits.items()):
+        axis.axhline(value, color=f"C{index + 1}", linestyle=":", label=name)
+    axis.set_yscale("log")
+    axis.set_ylabel("squared distance to A(H)")
+    axis.tick_params(axis="x", rotation=30)
+    axis.grid(visible=True, axis="y", alpha=0.3)
+    if limits:
+        axis.legend(fontsize="small")
+    axis.set_title("the most harm that no check sees, by the course of the attack")
+    _save(figure, path)
+
+
+def _save(figure: Any, path: Path) -> None:
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     kind = path.suffix.lower().removeprefix(".")
     try:

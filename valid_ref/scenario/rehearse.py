@@ -7,6 +7,7 @@ rehearsals at a time, and `Rehearsals` keeps them in a file, so that none is run
 import concurrent.futures
 import hashlib
 import json
+import math
 import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -19,7 +20,7 @@ import numpy.typing as npt
 from valid_ref.document import DocumentError, structure, unstructure
 from valid_ref.guarantees.calibration import CalibrationError, Statistics
 from valid_ref.kernels import steps
-from valid_ref.kernels.sums import WeightedTotals
+from valid_ref.kernels.sums import WeightedTotals, squared_norms
 from valid_ref.lattice import GradientSource, LatticeError
 from valid_ref.losses import Problem
 from valid_ref.machine import run_machine
@@ -70,7 +71,7 @@ def rehearse(
 
     Implements: GU-12.
     """
-    if not (parameters.reading.P27 and parameters.reading.P17):
+    if not parameters.reading.P17:
         return [rehearse_one(parameters, problem, index) for index in indices]
     found: list[Statistics] = []
     for begin in range(0, len(indices), AT_ONCE):
@@ -115,6 +116,7 @@ def learn_together(
     flat = [source for several in sources for source in several]
     models = np.tile(parameters.start_model, (len(sources), n, 1))
     totals = WeightedTotals([w.weights for w in parameters.weightings], models.size)
+    lengths = _Lengths(parameters, len(flat))
     bounded = np.full(len(sources), fill_value=True)
     for t in range(1, lattice.schedule.rounds + 1):
         mixed = lattice.schedule.a(t) * (neighbours @ models - degrees * models)
@@ -127,10 +129,14 @@ def learn_together(
             return _one_by_one(parameters, sources)
         gradients = gamma // lattice.schedule.A(t)
         totals.add(gradients[np.newaxis, :])
+        lengths.add(gradients.reshape(-1, d))
         models = x.reshape(models.shape)
         bounded &= _within_bounds(parameters, t, models, gradients.reshape(models.shape))
     shape = (len(sources), n, d)
-    by_weighting = [_statistics(entries, shape) for entries in totals.integers()]
+    by_weighting = [
+        _statistics(entries, shape, printed)
+        for entries, printed in zip(totals.integers(), lengths.totals, strict=True)
+    ]
     return [
         LearnedTogether(tuple(one[run] for one in by_weighting), models[run], bool(bounded[run]))
         for run in range(len(sources))
@@ -175,13 +181,34 @@ def _neighbour_matrix(parameters: ValidParameters) -> npt.NDArray[np.int64]:
     return matrix
 
 
-def _statistics(entries: list[int], shape: tuple[int, int, int]) -> list[tuple[int, int]]:
-    """|sum_u ghat_u|^2 and sum_u |ghat_u|^2 of every rehearsal."""
+class _Lengths:
+    """lhat of every row under every weighting, as printed; nothing where P27 is repaired."""
+
+    def __init__(self, parameters: ValidParameters, rows: int) -> None:
+        self.weights = [weighting.weights for weighting in parameters.weightings]
+        self.printed, self.rounds = not parameters.reading.P27, 0
+        self.totals = [[0] * rows if self.printed else [] for _weights in self.weights]
+
+    def add(self, gradients: npt.NDArray[np.int64]) -> None:
+        """The gradients of the next round."""
+        if self.printed:
+            lengths = [math.isqrt(square) for square in squared_norms(gradients)]
+            for weights, total in zip(self.weights, self.totals, strict=True):
+                for row, length in enumerate(lengths):
+                    total[row] += weights[self.rounds] * length
+        self.rounds += 1
+
+
+def _statistics(
+    entries: list[int], shape: tuple[int, int, int], printed: list[int]
+) -> list[tuple[int, int]]:
+    """|sum_u ghat_u|^2 and sum_u |ghat_u|^2 of every rehearsal; as printed with lhat_u^2."""
     runs, n, d = shape
     found = []
-    for begin in range(0, runs * n * d, n * d):
-        own = entries[begin : begin + n * d]
-        found.append((squares(sum(own[j::d]) for j in range(d)), squares(own)))
+    for run in range(runs):
+        own = entries[run * n * d : (run + 1) * n * d]
+        lengths = printed[run * n : (run + 1) * n] if printed else own
+        found.append((squares(sum(own[j::d]) for j in range(d)), squares(lengths)))
     return found
 
 

@@ -27,7 +27,7 @@ from valid_ref.vectors.schema import (
 from valid_ref.vectors.spoken import transcript_json
 from valid_ref.wire import alarm_as_json, parameters_in_digits
 
-FORMAT = "valid-ref/vectors/1"
+FORMAT = "valid-ref/vectors/2"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 WIDTH = 110
 """A value that fits into a line of this width is written into one."""
@@ -62,7 +62,8 @@ _PARAMETERS = (
     "Parameters have the names of VA-9 of spec/valid.md: `mixing` "
     "are a_1..a_T and `gradient` A_1..A_T, `model_limit` is X_max and `gradient_limit` G_max, "
     "`start_model` is x_0; `bounds` are the squares of B_t and C_t, null if there is no norm "
-    "check; `optimality` and `heterogeneity` of a weighting are Theta_opt and Theta_het; "
+    "check; `optimality` and `heterogeneity` of a weighting are Theta_opt and Theta_het, and with "
+    "`_low` they are the lower thresholds, 0 if there is none; "
     "`without` are the errata whose repairs are turned off.",
 )
 

@@ -1,9 +1,10 @@
 """Vectors of GlobalValidate: weights, thresholds, estimates, statistics, checks."""
 
-import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
+
+import attrs
 
 from valid_ref.graph_families import path
 from valid_ref.protocols import global_validate
@@ -16,6 +17,7 @@ from valid_ref.protocols.parameters import (
     make_weighting,
     polynomial_weights,
 )
+from valid_ref.reading import Reading
 from valid_ref.schedule import Precision, Schedule
 from valid_ref.vectors import sample
 from valid_ref.vectors.document import COMPARE, VectorCase, VectorFamily, operation
@@ -39,7 +41,8 @@ from valid_ref.vectors.schema import (
 )
 
 Estimate = Sequence[int]
-
+PRINTED = Reading.without("P27")
+"""The reading in which heterogeneity is tested on averaged lengths."""
 
 STATISTICS = many(fields(optimality=INTEGER, heterogeneity=INTEGER))
 
@@ -89,12 +92,6 @@ def thresholds(
     return {"optimality": found.optimality, "heterogeneity": found.heterogeneity}
 
 
-@operation("global-checks/square-root", fields(value=INTEGER), fields(root=INTEGER), "GV-2")
-def square_root(value: int) -> Json:
-    """The integer square root, rounded down."""
-    return {"root": math.isqrt(value)}
-
-
 @operation(
     "global-checks/estimate",
     fields(parameters=ref("parameters"), transcript=ref("transcript")),
@@ -102,7 +99,7 @@ def square_root(value: int) -> Json:
     "GV-2",
 )
 def estimate(parameters: ValidParameters, transcript: Sequence[LearningMessage]) -> Json:
-    """For each weighting the entries of ghat, then lhat."""
+    """For each weighting the entries of ghat; if P27 is in `without`, each followed by lhat."""
     return {"estimate": global_validate.estimate(parameters, transcript)}
 
 
@@ -130,10 +127,10 @@ def estimate_form(parameters: ValidParameters, value: object) -> Json:
 def estimates(
     parameters: ValidParameters, agent: int, estimates: Sequence[Json], own: Estimate
 ) -> Json:
-    """The alarms of GV-4 to GV-6 of one agent, which holds these estimates (others are null) and
-    whose own record gives `own`: consistency of every agent, the self-check, then per weighting
-    optimality and heterogeneity; and for each weighting |sum_u ghat_u|^2 and sum_u lhat_u^2, null
-    if some agent has no estimate.
+    """The alarms of GV-4 to GV-6 and GV-13 of one agent, which holds these estimates (others are
+    null) and whose own record gives `own`: consistency of every agent, the self-check, then per
+    weighting optimality and heterogeneity; and for each weighting |sum_u ghat_u|^2 and
+    sum_u |ghat_u|^2 (sum_u lhat_u^2 if P27 is in `without`), null if some agent has no estimate.
     """
     held = {(one["reporter"], one["agent"]): one["entries"] for one in estimates}
     alarms = global_validate.estimate_alarms(parameters, agent, held, own)
@@ -154,7 +151,7 @@ def _statistics(public: ValidParameters, held: Mapping[Tag, Estimate]) -> Json:
     return [{"optimality": one, "heterogeneity": two} for one, two in pairs]
 
 
-OPERATIONS = (exponential, polynomial, thresholds, square_root, estimate, estimate_form, estimates)
+OPERATIONS = (exponential, polynomial, thresholds, estimate, estimate_form, estimates)
 
 
 def _weights() -> list[VectorCase]:
@@ -202,11 +199,6 @@ def _weights() -> list[VectorCase]:
                   refused="GV-1"),
         threshold("negative-weight-refused", "no weight is negative", [2, -1, 2], (1.0, 1.0),
                   refused="GV-1"),
-        square_root("zero", "0", 0),
-        square_root("below-a-square", "rounded down", 24),
-        square_root("a-square", "exact", 25),
-        square_root("double-trap", "2^104 - 1 rounds to 2^52 in doubles", 2**104 - 1),
-        square_root("wide", "126 bits", (2**63 - 1) ** 2 - 1),
     ]  # fmt: skip
 
 
@@ -216,6 +208,7 @@ def _estimate_cases() -> list[VectorCase]:
     steps = Schedule(Precision(0, 2), (1, 1), (1, 3))
     broad = Weighting("wide", (2**60, 2**60 + 1), Fraction(2**61 + 1), 10**40, 10**60)
     plane = sample.parameters_for(path(2), steps, 2**61 - 1, (broad,), dimension=2)
+    printed, plane_printed = (attrs.evolve(one, reading=PRINTED) for one in (public, plane))
     sent = [
         LearningMessage(integer_vector([0, 0]), integer_vector(gamma))
         for gamma in ((3, -4), (-7, 2**55))
@@ -232,16 +225,30 @@ def _estimate_cases() -> list[VectorCase]:
             source="GV-2 GV-12",
         ),
         estimate("wide", "sums beyond 64 bits, d = 2, A_t differ", plane, sent, source="GV-2 GV-9"),
-        estimate_form("good", "d entries and a length", public, (4, 4)),
-        estimate_form("largest", "W G_max is allowed", public, (-3 * limit, 3 * limit)),
-        estimate_form("vector-too-large", "beyond W G_max", public, (3 * limit + 1, 0)),
-        estimate_form("length-too-large", "beyond W isqrt(d G_max^2)", public, (0, 3 * limit + 1)),
-        estimate_form("negative-length", "a length is not negative", public, (0, -1)),
-        estimate_form("short", "the length is missing", public, (4,)),
-        estimate_form("long", "one entry too many", public, (4, 4, 4)),
-        estimate_form("real", "a floating-point number", public, (4.0, 4)),
+        estimate("printed", "as printed lhat follows ghat", printed, TRANSCRIPTS[1],
+                 source="P27 GV-2"),
+        estimate("printed-plane", "as printed: lengths are rounded down", plane_printed, sent,
+                 source="P27 GV-2 GV-9"),
+        estimate_form("good", "d entries", public, (4,)),
+        estimate_form("largest", "W G_max is allowed", public, (3 * limit,)),
+        estimate_form("smallest", "-W G_max is allowed", public, (-3 * limit,)),
+        estimate_form("too-large", "beyond W G_max", public, (3 * limit + 1,)),
+        estimate_form("too-small", "beyond -W G_max", public, (-3 * limit - 1,)),
+        estimate_form("own-limits", "W is that of the weighting", two, (3 * limit, 2 * limit),
+                      source="GV-3 GV-12"),
+        estimate_form("second-too-large", "the second W is 2", two, (3 * limit, 2 * limit + 1),
+                      source="GV-3 GV-12"),
+        estimate_form("empty", "there is one weighting", public, ()),
+        estimate_form("long", "with a length, as it is printed", public, (4, 4)),
+        estimate_form("printed", "as printed: d entries and a length", printed,
+                      (-3 * limit, 3 * limit), source="P27 GV-3"),
+        estimate_form("printed-too-long", "as printed: beyond W isqrt(d G_max^2)", printed,
+                      (0, 3 * limit + 1), source="P27 GV-3"),
+        estimate_form("printed-negative-length", "as printed: a length is not negative", printed,
+                      (0, -1), source="P27 GV-3"),
+        estimate_form("real", "a floating-point number", public, (4.0,)),
         estimate_form("integer", "not a list", public, 4),
-    ]
+    ]  # fmt: skip
 
 
 def _checked(
@@ -271,6 +278,24 @@ def _check_cases() -> list[VectorCase]:
     edge = sample.parameters((Weighting("edge", (1, 2), Fraction(3), 96, 5664),))
     below = sample.parameters((Weighting("below", (1, 2), Fraction(3), 95, 5663),))
     two = sample.parameters((sample.WEIGHTING, Weighting("flat", (1, 1), Fraction(2), 50, 500)))
+
+    def low(*pairs: tuple[int, int], above: tuple[int, int] = (108, 6336)) -> ValidParameters:
+        """The weighting of the example, once for each pair of lower thresholds."""
+        return sample.parameters(
+            [
+                Weighting(
+                    f"low {number}",
+                    (1, 2),
+                    Fraction(3),
+                    *above,
+                    optimality_low=optimality,
+                    heterogeneity_low=heterogeneity,
+                )
+                for number, (optimality, heterogeneity) in enumerate(pairs, start=1)
+            ]
+        )
+
+    far, wide = (2**60, 2**120), 2**40
     return [
         _checked("honest", "GV-4 GV-5 GV-6", "the worked example passes"),
         _checked("not-optimal", "GV-5", "eps_opt = 1/2: 96 is above 72", public=strict),
@@ -281,18 +306,18 @@ def _check_cases() -> list[VectorCase]:
             "inconsistent",
             "GV-4",
             "two reporters of agent 1 differ",
-            changed={(2, 1): (-31, 32)},
+            changed={(2, 1): (-31,)},
             agent=0,
         ),
         _checked(
             "lowest-reporter-counts",
             "GV-4 GV-5",
             "the statistic uses reporter 0",
-            changed={(0, 1): (-3200, 3200)},
+            changed={(0, 1): (-3200,)},
             agent=2,
         ),
         _checked(
-            "self-mismatch", "GV-4 P07", "reporter 0 is wrong about me", changed={(0, 1): (-32, 33)}
+            "self-mismatch", "GV-4 P07", "reporter 0 is wrong about me", changed={(0, 1): (-33,)}
         ),
         _checked(
             "null-skipped", "GV-8", "no estimate of 1 by 0: that of 2 is used", lacking=[(0, 1)]
@@ -302,10 +327,77 @@ def _check_cases() -> list[VectorCase]:
             "wide",
             "GV-9",
             "squares beyond 64 bits",
-            changed={(1, 0): (2**40, 2**40), (1, 2): (-(2**40), 2**40)},
+            changed={(1, 0): (2**40,), (1, 2): (-(2**40),)},
             agent=1,
         ),
-    ]
+        _checked(
+            "on-the-lower-thresholds", "GV-13", "equality passes from below too",
+            public=low((96, 5664)),
+        ),
+        _checked(
+            "below-the-lower-thresholds", "GV-13", "one less does not: |sum|^2 is 97^2 - 193",
+            public=low((97, 5665)),
+        ),
+        _checked(
+            "too-optimal", "GV-13", "the first test alone fails from below",
+            public=low((97, 5664)),
+        ),
+        _checked(
+            "too-homogeneous", "GV-13", "the second test alone fails from below",
+            public=low((96, 5665)),
+        ),
+        _checked(
+            "lower-threshold-is-squared", "GV-13", "9216 is above 97 and below its square",
+            public=low((97, 76)),
+        ),
+        _checked(
+            "no-lower-thresholds", "GV-13", "0 is none: estimates of 0 pass",
+            changed=dict.fromkeys(sample.estimates(), (0,)),
+        ),
+        _checked(
+            "estimates-of-zero", "GV-13", "and fail from below where a threshold is 1",
+            changed=dict.fromkeys(sample.estimates(), (0, 0, 0)),
+            public=low((1, 1), (0, 1), (1, 0)),
+        ),
+        _checked(
+            "cancelled-out", "GV-6 GV-13 P27", "gradients of opposite signs: optimal, not small",
+            changed={
+                (v, u): ((-100 if u == 1 else 50),) * 3 for v, u in sample.estimates()
+            },
+            public=low((0, 15000), (1, 15000), (0, 15001), above=(1, 15001)),
+        ),
+        _checked(
+            "order-of-alarms", "GV-13 MO-12", "optimality first, in each weighting",
+            public=sample.parameters(
+                [
+                    Weighting("one", (1, 2), Fraction(3), 95, 6336, heterogeneity_low=6336),
+                    Weighting("two", (1, 2), Fraction(3), 108, 5663, optimality_low=108),
+                    Weighting("three", (1, 2), Fraction(3), 108, 6336, optimality_low=108,
+                              heterogeneity_low=6336),
+                ]
+            ),
+        ),
+        _checked(
+            "wide-lower", "GV-13 GV-9", "the sum is 2^40, the squares are 3 * 2^80",
+            changed=dict.fromkeys(sample.estimates(), (wide,) * 2) | {(1, 2): (-wide,) * 2},
+            public=low((wide, 3 * wide**2), (wide + 1, 3 * wide**2 + 1), above=far),
+        ),
+        _checked(
+            "lower-no-estimate", "GV-8 GV-13", "nobody knows agent 2: no lower test either",
+            lacking=[(1, 2)], public=low((108, 6336)),
+        ),
+        _checked(
+            "printed", "P27 GV-6", "as printed the averaged lengths are tested: 4, 32 and 68",
+            public=sample.parameters(reading=PRINTED),
+        ),
+        _checked(
+            "printed-lengths", "P27 GV-6", "as printed lengths are what is tested: 45, 32, 69",
+            changed={(1, 0): (0, 45), (1, 2): (-68, 69)},
+            public=sample.parameters(
+                [Weighting("edge", (1, 2), Fraction(3), 108, 7809)], reading=PRINTED
+            ),
+        ),
+    ]  # fmt: skip
 
 
 def family() -> VectorFamily:

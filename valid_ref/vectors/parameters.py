@@ -60,6 +60,8 @@ def _begun(given: Mapping[str, Any]) -> ValidParameters:
                 Fraction(sum(weights)),
                 int(each["optimality"]),
                 int(each["heterogeneity"]),
+                optimality_low=int(each["optimality_low"]),
+                heterogeneity_low=int(each["heterogeneity_low"]),
             )
             for each in given["weightings"]
         ),
@@ -86,13 +88,11 @@ def _refused(name: str, clause: str, comment: str, **changed: Json) -> VectorCas
     return _parameters(f"{name}-refused", clause, comment, clause, **changed)
 
 
-def _weighting(weights: list[int], optimality: int = 1, heterogeneity: int = 1) -> Json:
-    return {
-        "name": "w",
-        "weights": wholes(weights),
-        "optimality": whole(optimality),
-        "heterogeneity": whole(heterogeneity),
-    }
+def _weighting(weights: list[int], **thresholds: int) -> Json:
+    """A weighting with these thresholds; others are 1 from above, and none from below."""
+    known = {"optimality": 1, "heterogeneity": 1, "optimality_low": 0, "heterogeneity_low": 0}
+    found = {name: whole(value) for name, value in (known | thresholds).items()}
+    return {"name": "w", "weights": wholes(weights)} | found
 
 
 def _squares(models: list[int], gradients: list[int]) -> Json:
@@ -167,6 +167,26 @@ def _cases() -> tuple[VectorCase, ...]:
             "GV-7",
             "Theta_het = 0",
             weightings=[_weighting([1, 2], heterogeneity=0)],
+        ),
+        _parameters(
+            "lower-thresholds",
+            "GV-13",
+            "lower thresholds may be as large as the upper ones",
+            weightings=[
+                _weighting([1, 2], optimality_low=1),
+                _weighting([2, 1], heterogeneity=2**70, heterogeneity_low=2**70)
+                | {"name": "other"},
+            ],
+        ),
+        *(
+            _refused(
+                f"{what}-lower-{test}",
+                "GV-13",
+                f"the lower threshold of {test} is {low}, the upper one {2**70}",
+                weightings=[_weighting([1, 2], **{test: 2**70, f"{test}_low": low})],
+            )
+            for test in ("optimality", "heterogeneity")
+            for what, low in (("negative", -1), ("too-large", 2**70 + 1))
         ),
     )
 

@@ -37,6 +37,7 @@ IDS = "ids.txt"
 """Every id ever published, with the digest of its meaning."""
 
 _LINE = re.compile(r"[a-z0-9./-]+ [0-9a-f]{64}( retired)?")
+_NUMBER = re.compile(r"\.[0-9]+$")
 
 
 def families() -> tuple[VectorFamily, ...]:
@@ -59,16 +60,22 @@ def families() -> tuple[VectorFamily, ...]:
     )
 
 
-def generate(made: Sequence[VectorFamily], published: str = "") -> Mapping[str, str]:
+def generate(
+    made: Sequence[VectorFamily], published: str = "", *, renew: bool = False
+) -> Mapping[str, str]:
     """File names and texts; ids that were published before keep their place and their meaning.
+
+    With `renew` a case that means something else than before gets a new id.
 
     Implements: VE-1, VE-6.
     """
     texts: dict[str, str] = {}
+    ids, listed = _ids(published, [case for each in made for case in each.cases], renew=renew)
     for family in made:
-        texts[f"{family.name}.json"] = text_of(family.as_json())
+        cases = tuple(attrs.evolve(case, id=ids[case.id]) for case in family.cases)
+        texts[f"{family.name}.json"] = text_of(attrs.evolve(family, cases=cases).as_json())
         texts[f"{family.name}.schema.json"] = text_of(schema_of(family))
-    texts[IDS] = _ids(published, [case for family in made for case in family.cases])
+    texts[IDS] = listed
     return texts
 
 
@@ -83,10 +90,28 @@ def summary(made: Sequence[VectorFamily]) -> str:
     return "\n".join(lines)
 
 
-def _ids(published: str, cases: list[VectorCase]) -> str:
-    """The list of ids: the old lines as they are, then the new ones.
+@attrs.frozen
+class _Line:
+    """A line of the list: an id, the digest of its meaning, and whether the case was withdrawn."""
 
-    A line is an id, the digest of its meaning, and `retired` if the case was withdrawn.
+    id: str
+    digest: str
+    retired: bool = False
+
+    @property
+    def name(self) -> str:
+        """The id without the number that tells it from earlier cases of this name."""
+        return _NUMBER.sub("", self.id)
+
+    def __str__(self) -> str:
+        return f"{self.id} {self.digest}" + (" retired" if self.retired else "")
+
+
+def _ids(published: str, cases: list[VectorCase], *, renew: bool) -> tuple[Mapping[str, str], str]:
+    """The id of every case by its name, and the list: the old lines, then the new ones.
+
+    A case that means something else than the one that was published under its name gets the name
+    with the next number, and the old one is retired; without `renew` it is refused.
 
     Implements: VE-5.
     """
@@ -95,35 +120,62 @@ def _ids(published: str, cases: list[VectorCase]) -> str:
         names = [case.id for case in cases]
         twice = sorted({name for name in names if names.count(name) > 1})
         raise VectorError(f"ids that stand twice: {', '.join(twice)}", clause="VE-5")
-    lines = published.splitlines()
-    known = set()
+    lines = _lines(published)
+    known: dict[str, list[_Line]] = {}
     for line in lines:
+        known.setdefault(line.name, []).append(line)
+    kept = {line.id for line in lines if not line.retired and digests.get(line.name) == line.digest}
+    if not renew:
+        _refuse_changes(lines, kept, digests)
+    ids, new = {}, []
+    for name, digest in digests.items():
+        earlier = known.get(name, [])
+        found = next((line.id for line in earlier if line.id in kept), None)
+        if found is None:
+            found = f"{name}.{len(earlier) + 1}" if earlier else name
+            new.append(_Line(found, digest))
+        ids[name] = found
+    lines = [attrs.evolve(line, retired=line.id not in kept) for line in lines] + new
+    return ids, "".join(f"{line}\n" for line in lines)
+
+
+def _lines(published: str) -> list[_Line]:
+    """The list, taken apart."""
+    found = []
+    for line in published.splitlines():
         if not _LINE.fullmatch(line):
             raise VectorError(f"{IDS}: not an id and its digest: {line[:80]!r}", clause="VE-5")
         identifier, digest, *retired = line.split(" ")
-        known.add(identifier)
-        if retired:
-            if identifier in digests:
-                raise VectorError(f"{identifier} was retired and is back", clause="VE-5")
-        elif digests.get(identifier) != digest:
-            what = "has another meaning" if identifier in digests else "has disappeared"
-            raise VectorError(
-                f"{identifier} {what}: give the new case a new id, and retire this one",
-                clause="VE-5",
-            )
-    lines += [f"{name} {digest}" for name, digest in digests.items() if name not in known]
-    return "\n".join(lines) + "\n"
+        found.append(_Line(identifier, digest, bool(retired)))
+    return found
 
 
-def write(directory: Path, made: Sequence[VectorFamily]) -> tuple[str, ...]:
-    """Write all files; the names of those that changed. Ids already there are kept.
+def _refuse_changes(lines: list[_Line], kept: set[str], digests: Mapping[str, str]) -> None:
+    """An id that would change its meaning, disappear or come back."""
+    alive = {line.name for line in lines if not line.retired}
+    for line in lines:
+        if line.id in kept:
+            continue
+        if line.retired and (line.name not in digests or line.name in alive):
+            continue
+        if line.retired:
+            raise VectorError(f"{line.id} was retired and is back", clause="VE-5")
+        what = "has another meaning" if line.name in digests else "has disappeared"
+        raise VectorError(
+            f"{line.id} {what}: `--write --renew` retires it and gives the new case a new id",
+            clause="VE-5",
+        )
+
+
+def write(directory: Path, made: Sequence[VectorFamily], *, renew: bool = False) -> tuple[str, ...]:
+    """Write all files; the names of those that changed. Ids already there are kept or retired.
 
     Implements: VE-6.
     """
     changed = []
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        for name, text in generate(made, published(directory)).items():
+        for name, text in generate(made, published(directory), renew=renew).items():
             path = directory / name
             if not path.exists() or path.read_bytes() != text.encode():
                 path.write_bytes(text.encode())

@@ -5,7 +5,7 @@ steps), so that the vectors come out alike on every machine. Here are the honest
 """
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import attrs
 import numpy as np
@@ -143,6 +143,9 @@ def run_family(name: str, about: str, cases: tuple[VectorCase, ...]) -> VectorFa
     return VectorFamily(name, about, HARNESS, (OPERATION,), cases)
 
 
+Change = Callable[[int, FloatVector], FloatVector]
+"""Another gradient in place of this one, by round."""
+
 PRECISION = Precision(10, 6)
 KEYS = (1234567890123456789, 987654321, 2**60 + 7, 31415926535897932, 0, MERSENNE_61 - 1)
 CENTRES = ((1.0, -0.5), (0.25, 0.75), (-1.0, 0.5), (0.5, 0.5), (-0.75, -1.0), (0.0, 1.0))
@@ -249,17 +252,37 @@ def _toy() -> Scenario:
     )
 
 
+def changed(prepared: Prepared, changes: Mapping[int, Change]) -> Prepared:
+    """The same run, but these agents have other gradients."""
+
+    def source(usual: GradientSource, change: Change) -> GradientSource:
+        return lambda t, point: change(t, usual(t, point))
+
+    private = {
+        agent: attrs.evolve(one, gradient=source(one.gradient, changes[agent]))
+        if agent in changes
+        else one
+        for agent, one in prepared.private.items()
+    }
+    return attrs.evolve(prepared, private=private)
+
+
 def _failing(scenario: Scenario, agent: int, round_number: int, bad: float) -> Prepared:
     """The same run, but one agent's gradient is this number from one round on."""
-    prepared = prepare(scenario)
-    usual = prepared.private[agent].gradient
 
-    def gradient(t: int, point: FloatVector) -> FloatVector:
-        return usual(t, point) if t < round_number else np.full_like(point, bad)
+    def fail(t: int, gradient: FloatVector) -> FloatVector:
+        return gradient if t < round_number else np.full_like(gradient, bad)
 
-    source: GradientSource = gradient
-    private = {**prepared.private, agent: attrs.evolve(prepared.private[agent], gradient=source)}
-    return attrs.evolve(prepared, private=private)
+    return changed(prepare(scenario), {agent: fail})
+
+
+def _low(optimality: int, heterogeneity: int) -> Prepared:
+    """The worked example with lower thresholds; its statistics are 96^2 and 5664."""
+    prepared = prepare(_worked_example())
+    [weighting] = prepared.parameters.weightings
+    lower = attrs.evolve(weighting, optimality_low=optimality, heterogeneity_low=heterogeneity)
+    parameters = attrs.evolve(prepared.parameters, weightings=(lower,))
+    return attrs.evolve(prepared, parameters=parameters)
 
 
 def _strict(scenario: Scenario) -> Scenario:
@@ -301,6 +324,10 @@ def honest_family() -> VectorFamily:
                     attrs.evolve(small("path:2", 1), checks=(), bounds=parts.NoBounds())),
             _honest("thresholds-too-low", "GV-5 GV-6", "everybody alarms: three rounds are too few",
                     _strict(small("path:3", 1))),
+            _honest("on-the-lower-thresholds", "GV-13", "statistics are as small as they may be",
+                    _low(96, 5664)),
+            _honest("lower-thresholds-too-high", "GV-13", "everybody alarms, by one unit twice",
+                    _low(97, 5665)),
             _honest("bounds-too-low", "LV-2", "norm bounds that honest messages break",
                     attrs.evolve(small("path:3", 1),
                                  bounds=parts.ConfiguredBounds(2.0**-3, 2.0**-3))),

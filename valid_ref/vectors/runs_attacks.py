@@ -50,12 +50,13 @@ from valid_ref.adversary.reports import (
     HashLiar,
     LoneVictim,
 )
-from valid_ref.lattice import default_limits
+from valid_ref.lattice import FloatVector, default_limits
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.parameters import CheckedKeys
 from valid_ref.protocols.valid import ESTIMATES, HASHES, KEYS
-from valid_ref.scenario import Scenario, parts
+from valid_ref.scenario import Scenario, parts, prepare
+from valid_ref.scenario.build import Prepared
 from valid_ref.schedule import Schedule
 from valid_ref.vectors.document import VectorCase, VectorFamily
 from valid_ref.vectors.runs import (
@@ -63,6 +64,7 @@ from valid_ref.vectors.runs import (
     SIZES,
     STEPS,
     attacked,
+    changed,
     early_keys,
     run_case,
     run_family,
@@ -85,16 +87,6 @@ def _attack(
     identifier = f"attack/run/{attack.kind}{name and '-'}{name}"
     scenario = attacked(attack, graph, byzantine)
     return run_case(identifier, f"{source} AD-9", comment, scenario)
-
-
-FAR = 2**45
-"""In range, and beyond the norm bounds."""
-
-
-LIMIT = default_limits(
-    1, Schedule(PRECISION, STEPS.a, STEPS.A), SIZES["complete:3"] - 1
-).model_limit
-"""X_max of these runs."""
 
 
 FAR = 2**45
@@ -154,8 +146,8 @@ def _attacks() -> tuple[VectorCase, ...]:
                  attrs.evolve(attacked(DeltaPlusEpsilon()), checks=(NARROW,))),
         _attack("honest code on flipped data", LabelFlip()),
         _attack("honest code that climbs", LabelFlip(ascend=True), name="ascend"),
-        _attack("noise on the model, one to all", Gaussian(), name="2"),
-        _attack("noise, another on every edge", Gaussian(per_edge=True), name="per-edge-2"),
+        _attack("noise on the model, one to all", Gaussian()),
+        _attack("noise, another on every edge", Gaussian(per_edge=True), name="per-edge"),
         _attack("the own model negated", SignFlip()),
         _attack("a little is enough", Alie()),
         _attack("inner-product manipulation", InnerProduct()),
@@ -172,7 +164,9 @@ def _attacks() -> tuple[VectorCase, ...]:
         _attack("on a path: the only reporter of an end", FalseReport(), "path:3", (1,),
                 name="path", source="LV-9"),
         _attack("false estimates", EstimateLiar(), source="GV-4"),
-        _attack("a false length", EstimateLiar(norm=True), name="norm", source="GV-4"),
+        run_case("attack/run/estimate-liar-norm", "GV-4 P27 AD-9",
+                 "a false length; there is one as printed only",
+                 attrs.evolve(attacked(EstimateLiar(norm=True)), without=("P27",))),
         run_case("attack/run/balanced-report", "LV-7 P08 AD-9",
                  "a broken relation, balanced by a false report", own_keys),
         _attack("the only neighbour draws an agent away", LoneVictim(4.0), "path:2", (1,),
@@ -243,6 +237,8 @@ def _attacks() -> tuple[VectorCase, ...]:
                 (HASHES, None, None, Forge("2/0", Integers(tuple(range(12)))))),
         _edited("hashes-not-a-mapping", "VB-9", "a number in place of a mapping",
                 (HASHES, 2, 0, Set(Integer(5)))),
+        _edited("estimate-with-length", "VB-9 GV-3 P27", "an estimate with a length, as printed",
+                (ESTIMATES, 1, 0, Forge("2/0", Integers((3, 5))))),
         _edited("estimate-malformed", "VB-9 GV-3", "an estimate with too many entries",
                 (ESTIMATES, 1, 0, Forge("2/0", Integers((1, 2, 3))))),
         _edited("estimate-compared", "VB-7", "another estimate in the compare round",
@@ -301,6 +297,18 @@ def _weighted() -> Scenario:
     return attrs.evolve(small("path:4", 1), checks=(check,))
 
 
+def _noisy(*without: str) -> Prepared:
+    """Gradients that swing by 4 around their mean, and a threshold below the square of that."""
+    check = parts.Check("t", parts.Polynomial(), parts.ConfiguredThresholds(64.0, 12.0))
+    scenario = attrs.evolve(small("path:3", 1), checks=(check,), without=without)
+
+    def swing(t: int, gradient: FloatVector) -> FloatVector:
+        return gradient + (4.0 if t % 2 else -4.0)
+
+    prepared = prepare(scenario)
+    return changed(prepared, dict.fromkeys(prepared.private, swing))
+
+
 def errata_family() -> VectorFamily:
     """All runs of errata."""
     hidden = attacked(HiddenTranscripts(), "path:6", (0, 1, 4, 5))
@@ -338,5 +346,14 @@ def errata_family() -> VectorFamily:
                 honest,
             ),
             *_pair("P24", "P24 GV-1", "weights that multiply by their sum", _weighted()),
+            run_case(
+                "erratum/run/p27-printed",
+                "P27 GV-2 GV-6",
+                "as printed: averaged lengths count noise that averages out, and everybody alarms",
+                _noisy("P27"),
+            ),
+            run_case(
+                "erratum/run/p27-repaired", "P27 GV-2 GV-6", "repaired: the same inputs", _noisy()
+            ),
         ),
     )

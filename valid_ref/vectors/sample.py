@@ -55,11 +55,13 @@ def parameters_for(
     )
 
 
-def parameters(weightings: Sequence[Weighting] = (WEIGHTING,)) -> ValidParameters:
+def parameters(
+    weightings: Sequence[Weighting] = (WEIGHTING,), reading: Reading | None = None
+) -> ValidParameters:
     """Path 0-1-2, d = 1, T = 2, f = 4, k = 2, a = 1, A = 2, p = 10007."""
     steps = Schedule(Precision(4, 2), (1, 1), (2, 2))
     squares = Bounds((17**2, 26**2), (35**2, 52**2))
-    return parameters_for(path(3), steps, 10007, weightings, bounds=squares)
+    return parameters_for(path(3), steps, 10007, weightings, bounds=squares, reading=reading)
 
 
 def reports(

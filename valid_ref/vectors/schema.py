@@ -95,7 +95,12 @@ CANDIDATE = either(
 """A value that may or may not be of the form that a broadcast demands."""
 
 WEIGHTING = fields(
-    name=TEXT, weights=ref("vector"), optimality=ref("integer"), heterogeneity=ref("integer")
+    name=TEXT,
+    weights=VECTOR,
+    optimality=INTEGER,
+    heterogeneity=INTEGER,
+    optimality_low=INTEGER,
+    heterogeneity_low=INTEGER,
 )
 COMMON: dict[str, Json] = {
     "integer": {"type": "string", "pattern": "^(0|-?[1-9][0-9]*)$"},

@@ -62,7 +62,7 @@ class Session {
 
     Json hello() const {  // CF-2
         return Json::object()
-            .set("protocol", "valid-ref/conformance/1")
+            .set("protocol", "valid-ref/conformance/2")
             .set("name", "valid in C++17")
             .set("flood", flood_ == Flood::Held ? "held" : "fresh")
             .set("integers", "number");

@@ -316,7 +316,7 @@ class BigInt {
     }
 };
 
-// The integer square root, rounded down (GV-2).
+// The integer square root, rounded down.
 inline BigInt integer_root(const BigInt& value) {
     if (value.negative()) throw std::domain_error("root of a negative number");
     if (value.fits_int64()) {

@@ -301,7 +301,8 @@ struct Weighting {
     std::string name;
     std::vector<BigInt> weights;
     BigInt total;  // W, the sum of the weights (GV-1)
-    BigInt optimality, heterogeneity;  // Theta_opt and Theta_het (GV-5, GV-6)
+    BigInt optimality, heterogeneity;          // Theta_opt and Theta_het (GV-5, GV-6)
+    BigInt optimality_low, heterogeneity_low;  // Theta_opt_low and Theta_het_low, 0 for none (GV-13)
 };
 
 // GV-1: W, the sum of the weights.
@@ -417,6 +418,12 @@ struct Parameters {
             weighting.heterogeneity = integer_of(item.at("heterogeneity"));
             if (weighting.optimality < BigInt(1) || weighting.heterogeneity < BigInt(1)) {
                 throw Refused("GV-7", "a threshold that is not positive");
+            }
+            weighting.optimality_low = integer_of(item.at("optimality_low"));
+            weighting.heterogeneity_low = integer_of(item.at("heterogeneity_low"));
+            if (weighting.optimality_low.negative() || weighting.optimality_low > weighting.optimality ||
+                weighting.heterogeneity_low.negative() || weighting.heterogeneity_low > weighting.heterogeneity) {
+                throw Refused("GV-13", "a lower threshold that is negative or above the upper one");
             }
             out.weightings.push_back(std::move(weighting));
         }
@@ -602,33 +609,30 @@ using Estimate = std::vector<BigInt>;
 
 // GV-3: what an estimate under one weighting may have.
 struct EstimateLimit {
-    BigInt entry, length;  // the largest entry of ghat, and the largest lhat, which is not smaller
-    size_t digits;         // of the larger one, with a sign
+    BigInt entry;   // the largest entry of ghat
+    size_t digits;  // of this number, with a sign
 };
 
 inline std::vector<EstimateLimit> estimate_limits(const Parameters& parameters) {
-    BigInt limit(parameters.gradient_limit);
-    BigInt longest = integer_root(BigInt(int64_t(parameters.d)) * limit * limit);
     std::vector<EstimateLimit> limits;
     for (const Weighting& weighting : parameters.weightings) {
-        BigInt length = weighting.total * longest;
-        limits.push_back({weighting.total * limit, length, length.text().size() + 1});
+        BigInt entry = weighting.total * BigInt(parameters.gradient_limit);
+        limits.push_back({entry, entry.text().size() + 1});
     }
     return limits;
 }
 
-// GV-3, GV-12: an estimate is d + 1 integers within these limits for each weighting.
+// GV-3, GV-12: an estimate is d integers within these limits for each weighting.
 inline std::optional<Estimate> read_estimate(const Json& value, size_t d, const std::vector<EstimateLimit>& limits) {
-    if (!value.is(Json::List) || value.items().size() != limits.size() * (d + 1)) return std::nullopt;
+    if (!value.is(Json::List) || value.items().size() != limits.size() * d) return std::nullopt;
     Estimate estimate;
     for (size_t i = 0; i < value.items().size(); ++i) {
         const Json& item = value.items()[i];
-        const EstimateLimit& limit = limits[i / (d + 1)];
+        const EstimateLimit& limit = limits[i / d];
         if (!item.is(Json::Integer)) return std::nullopt;
         if (!item.fits_word() && item.digits() > limit.digits) return std::nullopt;  // too long to be worth reading
         BigInt entry = item.integer();
-        bool last = i % (d + 1) == d;
-        if (last ? entry.negative() || entry > limit.length : entry.absolute() > limit.entry) return std::nullopt;
+        if (entry.absolute() > limit.entry) return std::nullopt;
         estimate.push_back(std::move(entry));
     }
     return estimate;
@@ -710,13 +714,11 @@ inline void check_hashes(const Parameters& parameters, int self, const std::func
 
 // -------------------------------------------------------------------------------------------------- global checks
 
-// GV-2, GV-12: for each weighting the entries of ghat, then lhat.
+// GV-2, GV-12: for each weighting the entries of ghat.
 inline Estimate estimate_of(const Parameters& parameters, const std::vector<Pair>& transcript) {
     std::vector<Vector> gradients;
-    std::vector<BigInt> lengths;
     for (size_t t = 0; t < transcript.size(); ++t) {
         gradients.push_back(read_gradient(transcript[t].scaled_gradient, parameters.gradient[t]));
-        lengths.push_back(integer_root(squared_norm(gradients.back())));
     }
     Estimate estimate;
     for (const Weighting& weighting : parameters.weightings) {
@@ -730,9 +732,6 @@ inline Estimate estimate_of(const Parameters& parameters, const std::vector<Pair
             }
             estimate.push_back(narrow ? BigInt(sum) : wide);
         }
-        BigInt length;
-        for (size_t t = 0; t < lengths.size(); ++t) length += weighting.weights[t] * lengths[t];
-        estimate.push_back(length);
     }
     return estimate;
 }
@@ -741,7 +740,7 @@ struct Statistic {
     BigInt optimality, heterogeneity;
 };
 
-// GV-4 to GV-6, GV-8: the statistics are those that were tested, nothing if some agent has no estimate.
+// GV-4 to GV-6, GV-8, GV-13: the statistics are those that were tested, nothing if some agent has no estimate.
 inline std::optional<std::vector<Statistic>> check_estimates(const Parameters& parameters, int self,
                                                              const std::function<const Estimate*(int, int)>& held,
                                                              const Estimate& own, std::vector<Alarm>& alarms) {
@@ -768,21 +767,25 @@ inline std::optional<std::vector<Statistic>> check_estimates(const Parameters& p
     std::vector<Statistic> statistics;
     for (size_t i = 0; i < parameters.weightings.size(); ++i) {
         const Weighting& weighting = parameters.weightings[i];
-        size_t begin = i * (parameters.d + 1);
+        size_t begin = i * parameters.d;
         Statistic statistic;
         for (size_t j = 0; j < parameters.d; ++j) {
             BigInt sum;
-            for (const Estimate* estimate : lowest) sum += (*estimate)[begin + j];
+            for (const Estimate* estimate : lowest) {
+                const BigInt& entry = (*estimate)[begin + j];
+                sum += entry;
+                statistic.heterogeneity += entry * entry;
+            }
             statistic.optimality += sum * sum;
-        }
-        for (const Estimate* estimate : lowest) {
-            const BigInt& length = (*estimate)[begin + parameters.d];
-            statistic.heterogeneity += length * length;
         }
         if (statistic.optimality > weighting.optimality * weighting.optimality) {
             alarm("NOT_OPTIMAL", "GV-5", std::nullopt, weighting.name);
         }
+        if (statistic.optimality < weighting.optimality_low * weighting.optimality_low) {
+            alarm("TOO_OPTIMAL", "GV-13", std::nullopt, weighting.name);
+        }
         if (statistic.heterogeneity > weighting.heterogeneity) alarm("TOO_HETEROGENEOUS", "GV-6", std::nullopt, weighting.name);
+        if (statistic.heterogeneity < weighting.heterogeneity_low) alarm("TOO_HOMOGENEOUS", "GV-13", std::nullopt, weighting.name);
         statistics.push_back(std::move(statistic));
     }
     return statistics;

@@ -5,7 +5,7 @@
 const { Refusal, JsonReader, writeJson, toDouble, toLattice } = require('./integers')
 const { Agent, inRange, makeParameters } = require('./protocol')
 
-const PROTOCOL = 'valid-ref/conformance/1'
+const PROTOCOL = 'valid-ref/conformance/2'
 const NOT_FINITE = { nan: NaN, inf: Infinity, '-inf': -Infinity }
 
 /** The real number of a gradient, NaN for what is none (CF-3). */

@@ -240,7 +240,7 @@ function roundShift (value, bits) {
   return rest > half || (rest === half && (down & 1n) === 1n) ? down + 1n : down
 }
 
-/** The integer square root, rounded down (GV-2). */
+/** The integer square root, rounded down. */
 function squareRoot (value) {
   if (value < 2n) return value
   let root = 1n << BigInt((value.toString(2).length + 1) >> 1)

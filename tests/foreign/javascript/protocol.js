@@ -2,7 +2,7 @@
 // One agent of VALID, written from spec/ alone. The clause that a part follows is named beside it.
 
 const {
-  Refusal, magnitude, residue, floorDivide, roundShift, squareRoot, squaredNorm, isInt64, checkField, checkLength, checkKey
+  Refusal, magnitude, residue, floorDivide, roundShift, squaredNorm, isInt64, checkField, checkLength, checkKey
 } = require('./integers')
 
 const LEARNING = 'LearnModel'
@@ -32,7 +32,9 @@ const CLAUSES = {
   INCONSISTENT_ESTIMATES: 'GV-4',
   SELF_ESTIMATE_MISMATCH: 'GV-4',
   NOT_OPTIMAL: 'GV-5',
+  TOO_OPTIMAL: 'GV-13',
   TOO_HETEROGENEOUS: 'GV-6',
+  TOO_HOMOGENEOUS: 'GV-13',
   NEIGHBOUR_ALARM: 'SA-3'
 }
 
@@ -167,23 +169,19 @@ function makeBounds (T, { model_squared: modelSquared, gradient_squared: gradien
   return { modelSquared, gradientSquared }
 }
 
-/** A weighting with the largest values that the form of an estimate admits (GV-3), or a refusal. */
-function makeWeighting (parameters, { name, weights, optimality, heterogeneity }) {
+/** A weighting with the largest entry that the form of an estimate admits (GV-3), or a refusal. */
+function makeWeighting (parameters, { name, weights, optimality, heterogeneity, ...lower }) {
   if (weights.length !== parameters.T) throw new Refusal('GV-1', `${name} has ${weights.length} weights for ${parameters.T} rounds`)
   const total = sumOfWeights(weights)
   for (const threshold of [optimality, heterogeneity]) {
     if (!isAtLeast(threshold, 1n)) throw new Refusal('GV-7', `the threshold ${threshold} of ${name} is not positive`)
   }
-  const limit = parameters.gradientLimit
-  return {
-    name,
-    weights,
-    total,
-    optimality,
-    heterogeneity,
-    entryLimit: total * limit,
-    lengthLimit: total * squareRoot(BigInt(parameters.d) * limit * limit)
+  const { optimality_low: optimalityLow, heterogeneity_low: heterogeneityLow } = lower
+  for (const [low, high] of [[optimalityLow, optimality], [heterogeneityLow, heterogeneity]]) {
+    if (!isAtLeast(low, 0n) || low > high) throw new Refusal('GV-13', `the lower threshold ${low} of ${name} is not in 0..${high}`)
   }
+  const entryLimit = total * parameters.gradientLimit
+  return { name, weights, total, optimality, heterogeneity, optimalityLow, heterogeneityLow, entryLimit }
 }
 
 // --- Arithmetic of learning ---
@@ -264,12 +262,8 @@ function isReport (p, n) {
 
 /** GV-3, and GV-12 for several weightings. */
 function isEstimate ({ d, weightings }) {
-  return value => Array.isArray(value) && value.length === weightings.length * (d + 1) &&
-    value.every((entry, i) => {
-      if (typeof entry !== 'bigint') return false
-      const { entryLimit, lengthLimit } = weightings[Math.floor(i / (d + 1))]
-      return i % (d + 1) === d ? entry >= 0n && entry <= lengthLimit : magnitude(entry) <= entryLimit
-    })
+  return value => Array.isArray(value) && value.length === weightings.length * d &&
+    value.every((entry, i) => typeof entry === 'bigint' && magnitude(entry) <= weightings[Math.floor(i / d)].entryLimit)
 }
 
 function sameValue (left, right) {
@@ -439,21 +433,19 @@ function checkHashes (parameters, agent, held, own, without = []) {
   return alarms
 }
 
-/** For each weighting the entries of ghat, then lhat (GV-2, GV-12). */
+/** For each weighting the entries of ghat (GV-2, GV-12). */
 function makeEstimate ({ d, gradient, weightings }, transcript) {
   const read = transcript.map(({ scaledGradient }, t) => readGradient(gradient[t], scaledGradient))
-  const lengths = read.map(vector => squareRoot(squaredNorm(vector)))
   return weightings.flatMap(({ weights }) => {
-    const sums = new Array(d + 1).fill(0n)
+    const sums = new Array(d).fill(0n)
     weights.forEach((weight, t) => {
       for (let j = 0; j < d; j++) sums[j] += weight * read[t][j]
-      sums[d] += weight * lengths[t]
     })
     return sums
   })
 }
 
-/** GV-4 to GV-6: the alarms, and the statistics of each weighting or null if an agent has no estimate (GV-8). */
+/** GV-4 to GV-6 and GV-13: the alarms, and the statistics of each weighting or null if an agent has no estimate (GV-8). */
 function checkEstimates (parameters, agent, held, own) {
   const { n, d, weightings } = parameters
   const alarms = []
@@ -468,18 +460,22 @@ function checkEstimates (parameters, agent, held, own) {
   }
   if (estimates.some(list => list.length === 0)) return { alarms, statistics: null }
   const statistics = weightings.map((_, i) => {
-    const begin = i * (d + 1)
     const sums = new Array(d).fill(0n)
     let heterogeneity = 0n
     for (const [[, value]] of estimates) {
-      for (let j = 0; j < d; j++) sums[j] += value[begin + j]
-      heterogeneity += value[begin + d] ** 2n
+      const ghat = value.slice(i * d, (i + 1) * d)
+      ghat.forEach((entry, j) => { sums[j] += entry })
+      heterogeneity += squaredNorm(ghat)
     }
     return { optimality: squaredNorm(sums), heterogeneity }
   })
-  weightings.forEach(({ name, optimality, heterogeneity }, i) => {
-    if (statistics[i].optimality > optimality * optimality) alarms.push(alarm('NOT_OPTIMAL', GLOBAL, n, null, name))
-    if (statistics[i].heterogeneity > heterogeneity) alarms.push(alarm('TOO_HETEROGENEOUS', GLOBAL, n, null, name))
+  weightings.forEach((weighting, i) => {
+    const { optimality, heterogeneity } = statistics[i]
+    const object = reason => alarms.push(alarm(reason, GLOBAL, n, null, weighting.name))
+    if (optimality > weighting.optimality ** 2n) object('NOT_OPTIMAL')
+    if (optimality < weighting.optimalityLow ** 2n) object('TOO_OPTIMAL')
+    if (heterogeneity > weighting.heterogeneity) object('TOO_HETEROGENEOUS')
+    if (heterogeneity < weighting.heterogeneityLow) object('TOO_HOMOGENEOUS')
   })
   return { alarms, statistics }
 }

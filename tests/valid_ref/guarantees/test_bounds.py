@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import learned
+from valid_ref.coins import Coins
 from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import complete, path
 from valid_ref.guarantees import (
@@ -34,6 +35,11 @@ from valid_ref.protocols.parameters import Bounds
 from valid_ref.schedule import Precision, Schedule, constant, harmonic, make_schedule
 
 seeds = st.integers(0, 2**32)
+
+
+def coins_of(problem: Problem) -> Coins:
+    assert problem.coins is not None
+    return problem.coins
 
 
 @pytest.mark.checks("GU-8")
@@ -96,7 +102,7 @@ def runs(draw: st.DrawFn) -> tuple[Problem, LearnModel]:
     schedule = Schedule(Precision(f, k), tuple(mixes), tuple(gradient))
     parameters = default_limits(problem.dimension, schedule, graph.max_degree)
     size = draw(st.floats(0, 5))
-    start = size * np.random.default_rng(problem.seed).normal(size=problem.dimension)
+    start = size * coins_of(problem).generator("start").normal(size=problem.dimension)
     return problem, LearnModel(graph, parameters, to_lattice(start, schedule.precision))
 
 
@@ -152,7 +158,7 @@ def test_neighbours_that_keep_the_bounds_cannot_make_an_honest_agent_break_them(
         length = math.isqrt(bounds.model_squared[view.round - 1])
         said = {}
         for v in view.graph.neighbours(0):
-            generator = np.random.default_rng([problem.seed, view.round, v])
+            generator = coins_of(problem).generator("lie", view.round, v)
             direction = generator.normal(size=d)
             model = np.trunc(direction * (length / np.linalg.norm(direction)) * (1 - 1e-12))
             if np.abs(model).max() < machine.parameters.model_limit:
@@ -235,7 +241,7 @@ def test_what_the_printed_bounds_depend_on_does_not_bound_the_models() -> None:
     lengths = []
     for centre in (1.0, 10.0, 100.0):
         loss = Quadratic(np.eye(1), np.array([centre]))  # beta = mu = 1, delta = 0
-        problem, graph = Problem((loss, loss)), path(2)
+        problem, graph = Problem((loss, loss), coins=0), path(2)
         machine = LearnModel(graph, default_limits(1, schedule, 1), np.zeros(1, dtype=np.int64))
         result = run_machine(graph, machine, {v: problem.gradient_source(v) for v in range(2)})
         [spoken] = result.rounds

@@ -90,7 +90,7 @@ def exact_moments(
         step = np.eye(n * d) - alpha * H
         mean = step @ mean + alpha * H @ centres
         covariance = step @ covariance @ step.T + alpha**2 * noise
-    return tuple(np.sqrt(np.maximum(squares, 0)) for squares in (paths, noises))
+    return np.sqrt(np.maximum(paths, 0)), np.sqrt(np.maximum(noises, 0))
 
 
 def columns(course: Course) -> np.ndarray:
@@ -150,21 +150,20 @@ def test_certificate_is_exact_where_nothing_is_given_away(spread: float) -> None
 
 @pytest.mark.checks("GU-9")
 @pytest.mark.parametrize("family", [path, star])
-def test_balance_of_mixing_and_gradients_bounds_the_path_whatever_kappa_is(family) -> None:
-    """|X - x*| of the path stays below (kappa + 2) z with z = alpha sqrt(n delta) / (eta l_2).
+def test_the_path_stays_bounded_whatever_kappa_is(family) -> None:
+    """kappa = 50 on a path and a star of 6: by mean and rest alone the bound diverges.
 
-    kappa = 50 on a path and a star of 6: by mean and rest alone the bound diverges.
+    In all, the distance over sqrt(n) is at most that of the start and sqrt(delta) / mu.
     """
     graph, problem = family(6), random_quadratics(6, 2, 3, condition=50.0)
-    mu, beta, values = problem.strong_convexity, problem.smoothness, graph.laplacian_eigenvalues()
-    offset = max(2 * beta / mu, values[-1] / values[1])
-    eta = inverse_root(math.sqrt(1 + offset) / values[-1], offset)
-    schedule = make_schedule(3000, harmonic(2 / mu, offset), eta, Precision(40, 30))
+    mu = problem.strong_convexity
+    eta = constant(0.1 / graph.laplacian_eigenvalues()[-1])
+    schedule = make_schedule(500, constant(1 / problem.smoothness), eta, Precision(40, 30))
     certificate = certify(known(problem, graph, np.zeros(2)), schedule)
-    ratio = float(schedule.alpha(3000) / schedule.eta(3000))
-    z = ratio * math.sqrt(heterogeneity(problem)) / values[1]
-    [(_r, _p, rho)] = exact_moments(problem, graph, schedule, np.zeros(2))[0][-1:]
-    assert rho < certificate.path.total[-1] < 2 * (beta / mu + 2) * z
+    moments, _noise = exact_moments(problem, graph, schedule, np.zeros(2))
+    limit = float(np.linalg.norm(problem.minimiser())) + math.sqrt(heterogeneity(problem)) / mu
+    assert (moments[:, 2] <= certificate.path.total).all()
+    assert max(certificate.path.total) <= limit * (1 + 1e-6)
 
 
 @pytest.mark.checks("GU-9")
@@ -335,22 +334,16 @@ def plain_thresholds(
     o, D = (beta - mu) / 2, math.sqrt(n * delta)
     R, P, N, Q = 0.5 + math.sqrt(2 * problem.loss_at_zero / mu), 0.0, 0.0, 0.0
     U, u = math.sqrt(n) * R, 0.0
-    last = float(schedule.alpha(1) / schedule.eta(1)) * D / l2
-    Z = U + last
     r, rho, a, b = [], [], [], []
     for t in range(1, T + 1):
         alpha, eta = float(schedule.alpha(t)), float(schedule.eta(t))
         c = abs(1 - alpha * (beta + mu) / 2)
         q, m = c + alpha * o, max(abs(1 - eta * l2), abs(1 - eta * lM))
-        z = alpha * D / (eta * l2)
-        Z, last = Z + abs(z - last), z
-        beside = alpha * D / eta * max(abs(1 - eta * l2) / l2, abs(1 - eta * lM) / lM)
-        y = min(math.sqrt(n * R**2 + (m * P) ** 2), U, Z + beside)
+        y = min(math.sqrt(n * R**2 + (m * P) ** 2), U)
         r.append(R)
         rho.append(y / math.sqrt(n))
         R, P = c * R + alpha * o * y / math.sqrt(n), c * m * P + alpha * (o * y + D)
-        Z = q * Z + alpha * beta * beside
-        U = min(q * y + alpha * D, Z + z)
+        U = q * y + alpha * D
         R, P = min(R, U / math.sqrt(n)), min(P, U)
         y = min(math.sqrt(n * N**2 + (m * Q) ** 2), u)
         a.append(N)
@@ -395,16 +388,18 @@ def plain_thresholds(
 
 @pytest.mark.checks("GU-9")
 @pytest.mark.parametrize("theta", [0.2, 1e-6])
-@pytest.mark.parametrize(("T", "condition"), [(5, 1.0), (30, 4.0), (300, 1.5)])
+@pytest.mark.parametrize(("T", "condition"), [(5, 1.0), (30, 4.0), (300, 1.5), (400, 30.0)])
 def test_thresholds_are_the_formulas_of_the_specification(
     theta: float, T: int, condition: float
 ) -> None:
     """Written out again with arrays, for fine units, where the slacks vanish."""
-    graph = cycle(5)
+    graph = path(5) if condition > 4 else cycle(5)  # on the path both bounds are used
     problem = random_quadratics(
         5, 3, 8, condition=condition, noise=Noise.SIGNS, spread=0.3, batch=2
     )
-    schedule = make_schedule(T, harmonic(1.0, 6), constant(0.2), Precision(50, 20))
+    offset = max(6.0, 2 * condition)
+    eta = inverse_root(0.2 * math.sqrt(1 + offset), offset)
+    schedule = make_schedule(T, harmonic(1.0, offset), eta, Precision(50, 20))
     weights, delta = polynomial_weights(T, 1), 1.5 * heterogeneity(problem)
     C, k4 = 2 * problem.gradient_deviation(9.0), 4.0
     plain = plain_thresholds(problem, graph, schedule, weights, theta, delta, C, k4)

@@ -254,7 +254,7 @@ def test_links_and_strangers_in_a_directory(original, tmp_path_factory) -> None:
         ('"step_bits": 4', '"step_bits": 61'),
         ('"bounds": null', '"bounds": {"kind": "bounds"}'),
         ('"without": []', '"without": ["P99"]'),
-        ("recording/1", "recording/2"),
+        ("recording/2", "recording/1"),
     ],
 )
 def test_bad_headers(original, tmp_path_factory, old, new) -> None:

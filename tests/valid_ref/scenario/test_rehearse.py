@@ -47,11 +47,19 @@ def ready(scenario: Scenario):
     st.integers(1, 6),
     st.integers(1, 3),
     st.lists(st.integers(0, 99), min_size=1, max_size=20),
+    st.sampled_from([(), ("P27",)]),
 )
 def test_many_rehearsals_at_a_time_are_those_of_the_machine(
-    graph, loss, rounds, batch, indices
+    graph, loss, rounds, batch, indices, without
 ) -> None:
-    scenario = attrs.evolve(NOISY, graph=parts.Family(graph), loss=loss, rounds=rounds, batch=batch)
+    scenario = attrs.evolve(
+        NOISY,
+        graph=parts.Family(graph),
+        loss=loss,
+        rounds=rounds,
+        batch=batch,
+        without=without,
+    )
     parameters, problem = ready(scenario)
     expected = [rehearse_one(parameters, problem, index) for index in indices]
     assert rehearse(parameters, problem, indices) == expected
@@ -110,10 +118,11 @@ def test_a_single_rehearsal_stands_for_all_where_there_is_no_noise() -> None:
         return rehearse(parameters, problem, indices)
 
     quiet = attrs.evolve(NOISY, loss=parts.RandomQuadratics(dimension=2))
+    parameters, problem = ready(quiet)
     prepared = prepare(quiet, counted)
     prepare(NOISY, counted)
-    assert asked == [[0], list(range(49))]
-    (statistics,) = rehearse(*ready(quiet), [0])
+    assert asked == [[0], list(range(39))]
+    (statistics,) = rehearse(parameters, problem, [0])
     for weighting, (first, second) in zip(prepared.parameters.weightings, statistics, strict=True):
         assert weighting.optimality == math.isqrt(first - 1) + 1
         assert weighting.heterogeneity == second

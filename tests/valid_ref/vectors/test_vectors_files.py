@@ -54,7 +54,7 @@ def test_a_file_has_the_form_of_its_schema(family: str) -> None:
     jsonschema.Draft202012Validator.check_schema(schema(family))
     document = load(family)
     jsonschema.Draft202012Validator(schema(family)).validate(document)
-    assert document["format"] == "valid-ref/vectors/1"
+    assert document["format"] == "valid-ref/vectors/2"
     assert document["family"] == family
     assert document["harness"]
     assert document["numbers"]

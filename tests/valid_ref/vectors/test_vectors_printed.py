@@ -19,7 +19,7 @@ from valid_ref.graph import AgentGraph
 from valid_ref.hashing import PrimeField
 from valid_ref.lattice import GradientSource, LatticeParameters
 from valid_ref.machine import CausalView, Edge, Machine, Message, Round, run_machine
-from valid_ref.protocols import local_validate
+from valid_ref.protocols import global_validate, local_validate
 from valid_ref.protocols.agreement import ValidationStateAgreement
 from valid_ref.protocols.broadcast import ValidatedBroadcast
 from valid_ref.protocols.learn import LearningMessage
@@ -71,6 +71,8 @@ def parameters(given: Json) -> ValidParameters:
                 Fraction(sum(ints(each["weights"]))),
                 int(each["optimality"]),
                 int(each["heterogeneity"]),
+                optimality_low=int(each["optimality_low"]),
+                heterogeneity_low=int(each["heterogeneity_low"]),
             )
             for each in given["weightings"]
         ),
@@ -260,7 +262,38 @@ def hashes(given: Json) -> Json:
     return {"alarms": alarms(local_validate.hash_alarms(public, given["agent"], held, own))}
 
 
-REPLAYS = {"keys": keys, "states": states, "hashes": hashes, "run": run}
+def estimate(given: Json) -> Json:
+    sent = [message_of("", {"kind": "learning", **row}, {}) for row in given["transcript"]]
+    return {"estimate": texts(global_validate.estimate(parameters(given["parameters"]), sent))}
+
+
+def estimate_form(given: Json) -> Json:
+    assert given["value"]["kind"] == "integers"
+    public, value = parameters(given["parameters"]), ints(given["value"]["entries"])
+    return {"well_formed": global_validate.is_estimate(public, value)}
+
+
+def estimates(given: Json) -> Json:
+    held = {(r["reporter"], r["agent"]): ints(r["entries"]) for r in given["estimates"]}
+    public, own = parameters(given["parameters"]), ints(given["own"])
+    agreed = global_validate.agreed_estimates(public, held)
+    assert agreed is not None
+    pairs = [global_validate.statistics(public, i, agreed) for i in range(len(public.weightings))]
+    return {
+        "alarms": alarms(global_validate.estimate_alarms(public, given["agent"], held, own)),
+        "statistics": [{"optimality": str(a), "heterogeneity": str(b)} for a, b in pairs],
+    }
+
+
+REPLAYS = {
+    "keys": keys,
+    "states": states,
+    "hashes": hashes,
+    "run": run,
+    "estimate": estimate,
+    "estimate-form": estimate_form,
+    "estimates": estimates,
+}
 
 
 @pytest.mark.checks("VE-2", "VE-4", "VE-7")

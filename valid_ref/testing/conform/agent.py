@@ -214,12 +214,10 @@ class Agent:
             return is_integers([value], 1) and 0 <= value < self.p
         if phase == HASHES:
             return is_integers(value, 4 * self.n) and all(0 <= h < self.p for h in value)
-        if not is_integers(value, len(self.weightings) * (self.d + 1)):
+        if not is_integers(value, len(self.weightings) * self.d):
             return False
-        for weighting, (ghat, lhat) in zip(self.weightings, self.split(value), strict=True):
+        for weighting, ghat in zip(self.weightings, self.split(value), strict=True):
             W = sum(weighting["weights"])
-            if not 0 <= lhat <= W * math.isqrt(self.d * self.g_max**2):
-                return False
             if not below(ghat, W * self.g_max + 1):
                 return False
         return True
@@ -286,23 +284,20 @@ class Agent:
         """What the lowest-numbered reporter of v says."""
         return next((values[u, v] for u in self.N[v] if (u, v) in values), None)
 
-    # Estimates (GV-1 to GV-8, GV-12)
+    # Estimates (GV-1 to GV-8, GV-12, GV-13)
 
     def estimate(self, transcript: Transcript) -> Vector:
-        """For each weighting ghat and then lhat."""
+        """The entries of ghat for each weighting."""
         rows = [self.read_off(t, gamma) for t, (_x, gamma) in enumerate(transcript, start=1)]
         found = []
         for weighting in self.weightings:
             pairs = list(zip(weighting["weights"], rows, strict=True))
             found += [sum(w * g[j] for w, g in pairs) for j in range(self.d)]
-            found.append(sum(w * math.isqrt(square(g)) for w, g in pairs))
         return found
 
-    def split(self, estimate: Vector) -> list[tuple[Vector, int]]:
-        """(ghat, lhat) of each weighting."""
-        size = self.d + 1
-        parts = [estimate[begin : begin + size] for begin in range(0, len(estimate), size)]
-        return [(part[:-1], part[-1]) for part in parts]
+    def split(self, estimate: Vector) -> list[Vector]:
+        """ghat of each weighting."""
+        return [estimate[begin : begin + self.d] for begin in range(0, len(estimate), self.d)]
 
     def check_estimates(self) -> None:
         """Reporters agree, one's own estimate is right, sums are within the thresholds."""
@@ -318,12 +313,17 @@ class Agent:
         if None in agreed:
             return
         for index, weighting in enumerate(self.weightings):
-            pairs = [self.split(one)[index] for one in agreed]
-            total = [sum(ghat[j] for ghat, _lhat in pairs) for j in range(self.d)]
-            if square(total) > weighting["optimality"] ** 2:
+            ghats = [self.split(one)[index] for one in agreed]
+            total = [sum(ghat[j] for ghat in ghats) for j in range(self.d)]
+            drift, spread = square(total), sum(square(ghat) for ghat in ghats)
+            if drift > weighting["optimality"] ** 2:
                 self.alarm("NOT_OPTIMAL", GLOBAL, self.R, None, weighting["name"])
-            if square([lhat for _ghat, lhat in pairs]) > weighting["heterogeneity"]:
+            if drift < weighting["optimality_low"] ** 2:
+                self.alarm("TOO_OPTIMAL", GLOBAL, self.R, None, weighting["name"])
+            if spread > weighting["heterogeneity"]:
                 self.alarm("TOO_HETEROGENEOUS", GLOBAL, self.R, None, weighting["name"])
+            if spread < weighting["heterogeneity_low"]:
+                self.alarm("TOO_HOMOGENEOUS", GLOBAL, self.R, None, weighting["name"])
 
     # Agreement and the end (SA-1 to SA-4, VA-2)
 

@@ -36,7 +36,7 @@ LEARNT = {"Y": "AR-4", "gradient": "AR-3", "message": "AR-5"}
 
 HASH_ALARMS = ("INCONSISTENT_HASHES", "BROKEN_RELATION", "SELF_MISMATCH")
 NORM_ALARMS = ("MODEL_NORM", "GRADIENT_NORM")
-STATISTIC_ALARMS = ("NOT_OPTIMAL", "TOO_HETEROGENEOUS")
+STATISTIC_ALARMS = ("NOT_OPTIMAL", "TOO_OPTIMAL", "TOO_HETEROGENEOUS", "TOO_HOMOGENEOUS")
 SELF_ALARMS = ("SELF_MISMATCH", "SELF_ESTIMATE_MISMATCH")
 REFUSALS = (Alarm.MISSING_MESSAGE, Alarm.MALFORMED_MESSAGE, Alarm.OUT_OF_RANGE)
 WORD = 2**64
@@ -181,7 +181,7 @@ def _report(turn: Turn, wanted: tuple[int, ...], seen: tuple[int, ...]) -> str:
 def _estimate(parameters: ValidParameters, transcript: Transcript, seen: tuple[int, ...]) -> str:
     """The clause of a wrong estimate: the mistake that explains it, else GV-2."""
     true = tuple(estimate(parameters, transcript))
-    size = parameters.lattice.dimension + 1
+    size = parameters.lattice.dimension
     if seen in (tuple(map(_word, true)), tuple(entry % WORD for entry in true)):
         return "GV-9"
     parts, found = _parts(true, size), _parts(seen, size)
@@ -195,8 +195,7 @@ def _estimate(parameters: ValidParameters, transcript: Transcript, seen: tuple[i
         ]
         if estimate(parameters, divided) == seen:
             return "AR-8"
-    shaped = len(seen) == len(true) and all(length >= 0 for *_ghat, length in found)
-    return "GV-2" if shaped else "GV-3"
+    return "GV-2" if len(seen) == len(true) else "GV-3"
 
 
 def _parts(entries: tuple[int, ...], size: int) -> list[tuple[int, ...]]:
@@ -307,7 +306,7 @@ def _shaped(run: ExpectedRun, turn: Turn, malformed: AlarmLine) -> bool:
     if turn.phase == KEYS:
         return type(value) is int
     parameters = run.parameters
-    size = len(parameters.weightings) * (parameters.lattice.dimension + 1)
+    size = len(parameters.weightings) * parameters.lattice.dimension
     wanted = 4 * parameters.graph.agents if turn.phase == HASHES else size
     value = _tuple(value)
     return type(value) is tuple and len(value) == wanted and set(map(type, value)) == {int}
@@ -327,22 +326,34 @@ def _statistics(run: ExpectedRun, turn: Turn, found: set[AlarmLine]) -> str | No
         return "GV-8"
     seen = {(a.about, a.reason) for a in found if a.reason in STATISTIC_ALARMS}
     lowest = [found[0][1] for found in reports]
-    if any(seen == _answers(parameters, lowest, *way) for way in INEXACT):
+    values = _values(parameters, lowest)
+    if any(seen == _answers(parameters, values, *way) for way in INEXACT):
         return None
     for position in (0, -1):
         others = [dict(one).get(run.agent, one[position][1]) for one in reports]
         for chosen in (others, [one[position][1] for one in reports]):
-            if seen == _answers(parameters, chosen, operator.gt):
+            if seen == _answers(parameters, _values(parameters, chosen)):
                 return "GV-4"
-    for reason in ("", *STATISTIC_ALARMS):
+    for reasons in GROUPS:
         for wrapped in WRAPPED:
-            if seen == _answers(parameters, lowest, wrapped, reason):
+            if seen == _answers(parameters, values, wrapped, reasons):
                 return "GV-9"
     return None
 
 
-Exceeds = Callable[[int, int], bool]
-"""Whether a statistic is above its limit, the square of Theta_opt or Theta_het."""
+Compared = Callable[[int, int], tuple[float, float]]
+"""What is compared in place of a statistic and its limit, Theta_opt^2 or Theta_het."""
+
+OPTIMALITY, HETEROGENEITY = STATISTIC_ALARMS[:2], STATISTIC_ALARMS[2:]
+GROUPS: tuple[tuple[str, ...], ...] = (
+    STATISTIC_ALARMS,
+    OPTIMALITY,
+    HETEROGENEITY,
+    STATISTIC_ALARMS[::2],
+    STATISTIC_ALARMS[1::2],
+    *((reason,) for reason in STATISTIC_ALARMS),
+)
+"""Tests in which one and the same mistake may be made: all, one statistic, one side, one test."""
 
 
 def _word(value: int) -> int:
@@ -358,34 +369,53 @@ def _real(value: int) -> float:
         return math.inf
 
 
-INEXACT: tuple[tuple[Exceeds, str], ...] = (
-    (lambda value, limit: value > math.isqrt(limit), "NOT_OPTIMAL"),
-    (lambda value, limit: _real(value) > _real(limit), "NOT_OPTIMAL"),
-    (lambda value, limit: _real(value) > _real(limit), "TOO_HETEROGENEOUS"),
-    (lambda value, limit: _real(value) > _real(limit), ""),
-)
-"""Comparisons in one or both tests that break the clause of the test itself."""
+def _exact(value: int, limit: int) -> tuple[int, int]:
+    """What must be compared."""
+    return value, limit
 
-WRAPPED: tuple[Exceeds, ...] = (
-    lambda value, limit: _word(value) > limit,
-    lambda value, limit: value % WORD > limit,
-    lambda value, limit: _word(value) > _word(limit),
-    lambda value, limit: value % WORD > limit % WORD,
+
+INEXACT: tuple[tuple[Compared, tuple[str, ...]], ...] = (
+    *(
+        (lambda value, limit: (value, math.isqrt(limit)), reasons)
+        for reasons in (OPTIMALITY, OPTIMALITY[:1], OPTIMALITY[1:])
+    ),
+    *((lambda value, limit: (_real(value), _real(limit)), reasons) for reasons in GROUPS),
 )
-"""Comparisons in 64 bits: of the statistic alone or of both, signed or not."""
+"""Comparisons in some tests that break the clause of the test itself."""
+
+WRAPPED: tuple[Compared, ...] = (
+    lambda value, limit: (_word(value), limit),
+    lambda value, limit: (value % WORD, limit),
+    lambda value, limit: (_word(value), _word(limit)),
+    lambda value, limit: (value % WORD, limit % WORD),
+    lambda value, limit: (value, _word(limit)),
+    lambda value, limit: (value, limit % WORD),
+)
+"""Comparisons in 64 bits: of the statistic alone, of its limit alone or of both, signed or not."""
+
+
+def _values(parameters: ValidParameters, chosen: list[tuple[int, ...]]) -> list[tuple[int, int]]:
+    """Both statistics of every weighting."""
+    return [statistics(parameters, index, chosen) for index in range(len(parameters.weightings))]
 
 
 def _answers(
-    parameters: ValidParameters, chosen: list[tuple[int, ...]], exceeds: Exceeds, only: str = ""
+    parameters: ValidParameters,
+    values: list[tuple[int, int]],
+    compared: Compared = _exact,
+    reasons: tuple[str, ...] = STATISTIC_ALARMS,
 ) -> set[tuple[str | None, str]]:
-    """The alarms of GV-5 and GV-6 with another comparison, in both tests or in one only."""
+    """The alarms of GV-5, GV-6 and GV-13 with another comparison in the tests of these reasons."""
     alarms: set[tuple[str | None, str]] = set()
-    for index, weighting in enumerate(parameters.weightings):
-        limits = weighting.optimality**2, weighting.heterogeneity
-        values = statistics(parameters, index, chosen)
-        for reason, value, limit in zip(STATISTIC_ALARMS, values, limits, strict=True):
-            compare = exceeds if only in {"", reason} else operator.gt
-            if compare(value, limit):
+    for weighting, (drift, spread) in zip(parameters.weightings, values, strict=True):
+        tests = (
+            (drift, weighting.optimality**2, operator.gt),
+            (drift, weighting.optimality_low**2, operator.lt),
+            (spread, weighting.heterogeneity, operator.gt),
+            (spread, weighting.heterogeneity_low, operator.lt),
+        )
+        for reason, (value, limit, fails) in zip(STATISTIC_ALARMS, tests, strict=True):
+            if fails(*(compared if reason in reasons else _exact)(value, limit)):
                 alarms.add((weighting.name, reason))
     return alarms
 

@@ -33,7 +33,7 @@ from valid_ref.scenario.build import build_graph, prepare
 from valid_ref.testing.conform.peer import ConformError
 from valid_ref.wire import AlarmLine, alarm_line
 
-FORMAT = "valid-ref/conformance-case/1"
+FORMAT = "valid-ref/conformance-case/2"
 
 
 @attrs.frozen
@@ -42,7 +42,8 @@ class ConformCase:
 
     `gradients` are the private gradients of the agent in rounds 1..T, entries as text ("0.5",
     "nan"); those of the scenario's losses if not given. `limits` are X_max and G_max; the default
-    of AR-10 if not given.
+    of AR-10 if not given. `lower` are the lower thresholds of each check, of optimality and of
+    heterogeneity; those of the scenario if not given.
 
     Implements: CF-15.
     """
@@ -52,6 +53,7 @@ class ConformCase:
     scenario: Scenario
     gradients: tuple[tuple[str, ...], ...] | None = None
     limits: tuple[int, int] | None = None
+    lower: tuple[tuple[int, int], ...] | None = None
     format: str = FORMAT
 
     def __attrs_post_init__(self) -> None:
@@ -68,6 +70,11 @@ class ConformCase:
             raise ConformError("the kit knows the repaired reading only", clause="CF-15")
         if self.gradients is not None:
             self._check_gradients(self.gradients)
+        checks = len(self.scenario.checks)
+        if self.lower is not None and len(self.lower) != checks:
+            raise ConformError(
+                f"{len(self.lower)} pairs of lower thresholds for {checks} checks", clause="CF-15"
+            )
 
     def _check_gradients(self, gradients: tuple[tuple[str, ...], ...]) -> None:
         if len(gradients) != self.scenario.rounds:
@@ -185,7 +192,7 @@ def expected_run(case: ConformCase) -> ExpectedRun:
     Implements: CF-11.
     """
     prepared = prepare(case.scenario)
-    parameters, agent = _limited(prepared.parameters, case.limits), case.agent
+    parameters, agent = _bounded(_limited(prepared.parameters, case.limits), case), case.agent
     private = dict(prepared.private)
     asked: dict[int, tuple[FloatVector, FloatVector]] = {}
     source = _noted(_source(case, parameters, private[agent].gradient), asked)
@@ -235,6 +242,19 @@ def _limited(parameters: ValidParameters, limits: tuple[int, int] | None) -> Val
     X, G = limits
     lattice = attrs.evolve(parameters.lattice, model_limit=X, gradient_limit=G)
     return attrs.evolve(parameters, lattice=lattice)
+
+
+def _bounded(parameters: ValidParameters, case: ConformCase) -> ValidParameters:
+    """The parameters with the lower thresholds of the case (GV-13)."""
+    if case.lower is None:
+        return parameters
+    weightings = tuple(
+        attrs.evolve(weighting, optimality_low=optimality, heterogeneity_low=heterogeneity)
+        for weighting, (optimality, heterogeneity) in zip(
+            parameters.weightings, case.lower, strict=True
+        )
+    )
+    return attrs.evolve(parameters, weightings=weightings)
 
 
 def _alarms(state: ValidState) -> tuple[Raised, ...]:

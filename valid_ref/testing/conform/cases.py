@@ -3,7 +3,6 @@
 Honest cases come first, so that a plain mistake is not found in a case that is about another.
 """
 
-import math
 from typing import Any
 
 import attrs
@@ -183,12 +182,12 @@ def _whole(f: int = 4, k: int = 4) -> Scenario:
 
 
 def _weightings() -> tuple[ConformCase, ...]:
-    """Three weightings, of which one fails one test."""
+    """Three weightings, of which one fails one test, from above or from below."""
     tight = {
         "not optimal": parts.ConfiguredThresholds(1e-3, 1e12),
         "not homogeneous": parts.ConfiguredThresholds(1e6, 1e-3),
     }
-    return tuple(
+    above = [
         ConformCase(
             f"{what} under weighting {index + 1} of 3",
             0,
@@ -201,7 +200,21 @@ def _weightings() -> tuple[ConformCase, ...]:
         )
         for index in range(3)
         for what, thresholds in tight.items()
-    )
+    ]
+    below = [
+        _lower(
+            ConformCase(f"{what} under weighting {index + 1} of 3", 0, _scenario(checks=THREE)),
+            *(low if position == index else (0, 0) for position in range(3)),
+        )
+        for index in range(3)
+        for what, low in (("too optimal", (10**8, 0)), ("too homogeneous", (0, 10**16)))
+    ]
+    return *above, *below
+
+
+def _lower(case: ConformCase, *lower: tuple[int, int]) -> ConformCase:
+    """The case with these lower thresholds, a pair for each weighting."""
+    return attrs.evolve(case, lower=lower)
 
 
 def _own_limits() -> tuple[ConformCase, ...]:
@@ -250,7 +263,7 @@ def _own_limits() -> tuple[ConformCase, ...]:
 def _twice() -> tuple[ConformCase, ...]:
     """A tag stands twice in one message: if it is public, that is no mapping (VB-9)."""
     five, zero, null = Integer(5), Integer(0), Nothing()
-    report, estimate = Integers((1,) * 16), Integers((1, 1, 1, 1, 1, 1))
+    report, estimate = Integers((1,) * 16), Integers((1, 1, 1, 1))
     other = Entry(3, None, Integer(7))
 
     def keys(name: str, number: int, *entries: Entry) -> ConformCase:
@@ -314,14 +327,14 @@ def _single_entries() -> tuple[ConformCase, ...]:
     ]
     estimates = [
         about(
-            f"entry {position + 1} of 9 of the estimates differs",
+            f"entry {position + 1} of 6 of the estimates differs",
             ESTIMATES,
             1,
             (0, 3),
-            *one(position, 9),
+            *one(position, 6),
             checks=THREE,
         )
-        for position in range(9)
+        for position in range(6)
     ]
     reporters = [
         about(f"{what} of three {named} differs", phase, sender, (u,), 1, agent=v, graph=ALL_FOUR)
@@ -333,7 +346,7 @@ def _single_entries() -> tuple[ConformCase, ...]:
         )
     ]
     sizes = [
-        about(f"estimates differ by {what}", ESTIMATES, 1, (0, 3), more, 0, 0, checks=HEAVY)
+        about(f"estimates differ by {what}", ESTIMATES, 1, (0, 3), more, 0, checks=HEAVY)
         for what, more in (("1 beyond 2^53", 1), ("2^32", 1 << 32), ("2^64", 1 << 64))
     ]
     return *hashes, *estimates, *reporters, *sizes
@@ -356,6 +369,7 @@ def _long_vectors() -> tuple[ConformCase, ...]:
     }
     zeros = (0,) * (LONG - 1)
     optimal = (parts.Check("even", parts.Polynomial(0), parts.ConfiguredThresholds(2.0, 1e12)),)
+    alike = (parts.Check("even", parts.Polynomial(0), parts.ConfiguredThresholds(1e6, 2.0)),)
     return (
         _edited(
             "the last of 33 entries of a model is large",
@@ -371,6 +385,12 @@ def _long_vectors() -> tuple[ConformCase, ...]:
             "the last of 33 entries is not optimal",
             (LEARNING, 2, 0, _forge("scaled_gradient", *zeros, 4 * 300)),
             checks=optimal,
+            **long,
+        ),
+        _edited(
+            "the last of 33 entries is not homogeneous",
+            (LEARNING, 2, 0, _forge("scaled_gradient", *zeros, 4 * 300)),
+            checks=alike,
             **long,
         ),
     )
@@ -467,11 +487,10 @@ def _broadcasts() -> tuple[ConformCase, ...]:
         key("a key of another that is negative", 2, Integer(-1), "3/key"),
         _edited("a report that is too short", (HASHES, 1, 0, Forge("1/0", Integers((1,) * 15)))),
         _edited("a report with an entry p", (HASHES, 1, 0, _forge("1/0", *[1] * 15, MERSENNE_61))),
+        _edited("an estimate that is too large", (ESTIMATES, 1, 0, _forge("1/0", 10**30, 0, 0, 0))),
         _edited(
-            "an estimate that is too large", (ESTIMATES, 1, 0, _forge("1/0", 10**30, 0, 1, 0, 0, 0))
-        ),
-        _edited(
-            "an estimate of negative length", (ESTIMATES, 1, 0, _forge("1/0", 0, 0, -1, 0, 0, 0))
+            "an estimate with the lengths of the printed text",
+            (ESTIMATES, 1, 0, _forge("1/0", 3, 4, 5, 3, 4, 5)),
         ),
         key("a key that is a text, in every round", None, Text("?")),
         _edited("a report that is empty, in every round", (HASHES, None, 0, _forge("1/0"))),
@@ -521,10 +540,10 @@ def _estimates() -> tuple[ConformCase, ...]:
     near = (parts.Check("near", parts.Polynomial(0), parts.ConfiguredThresholds(0.5, 1e6)),)
     far = parts.Check("near", parts.Polynomial(0), parts.ConfiguredThresholds(1e3, 1e6))
     about_me = (ESTIMATES, 1, None, Add((1,), "1/0"))
-    about_other = (ESTIMATES, 1, None, Add((0, 0, 1), "1/3"))
+    about_other = (ESTIMATES, 1, None, Add((0, 1), "1/3"))
     return (
         _edited("a false estimate about the agent", about_me),
-        _edited("a false length about another agent", about_other),
+        _edited("a false estimate about another agent", about_other),
         ConformCase("neither optimal nor homogeneous", 0, _scenario(checks=tight)),
         ConformCase("not optimal", 0, _scenario(checks=near)),
         _edited(
@@ -533,49 +552,90 @@ def _estimates() -> tuple[ConformCase, ...]:
             graph=PATH,
             checks=tight,
         ),
-        _measured("statistics at the thresholds", (3, 4), 5, 5, 25),
-        _measured("statistics just above the thresholds", (3, 4), 5, 4, 24),
-        _measured(
-            "statistics at thresholds beyond 2^53", (3 << 54, 4 << 54), 5 << 54, 5 << 54, 25 << 108
-        ),
-        _measured(
-            "statistics above thresholds beyond 2^53",
-            (3 << 54, (4 << 54) + 1),
-            (5 << 54) + 1,
-            5 << 54,
-            25 << 108,
-        ),
-        _measured("statistics of 2^64", (1 << 32, 0), 1 << 32, 1 << 31, 1 << 62),
-        _measured("statistics of 2^63", (1 << 31, 1 << 31), 3 << 31, 1 << 31, 1 << 62),
+        *_statistics(),
         _edited(
             "another estimate by the lowest reporter",
-            (ESTIMATES, 1, None, Add((1 << 20, 0, 1 << 20), "1/3")),
+            (ESTIMATES, 1, None, Add((1 << 20, 0), "1/3")),
             agent=2,
             checks=(far,),
         ),
     )
 
 
+FAR = 1 << 60, 1 << 120
+"""Thresholds far above a statistic."""
+
+
+def _statistics() -> tuple[ConformCase, ...]:
+    """Both statistics at a threshold and one unit beyond, small ones and beyond 64 bits.
+
+    80 is 9^2 - 1, and with m = 2^55 the square of (2^28, m) is (m + 1)^2 - 1.
+    """
+    large, just_less, m = (3 << 54, 4 << 54), (1 << 28, 1 << 55), 1 << 55
+    there, back = (3, 4), (-3, -4)
+    return (
+        _measured("statistics at the thresholds", there, (5, 25)),
+        _measured("statistics just above the thresholds", there, (4, 24)),
+        _measured("statistics at thresholds beyond 2^53", large, (5 << 54, 25 << 108)),
+        _measured(
+            "statistics above thresholds beyond 2^53",
+            (3 << 54, (4 << 54) + 1),
+            (5 << 54, 25 << 108),
+        ),
+        _measured("statistics of 2^64", (1 << 32, 0), (1 << 31, 1 << 62)),
+        _measured("statistics of 2^63", (1 << 31, 1 << 31), (1 << 31, 1 << 62)),
+        _measured("gradients that add up, squares at the threshold", there, (10, 50), own=there),
+        _measured("gradients that cancel out, squares at the threshold", back, (1, 50), own=there),
+        _measured("gradients that cancel out, squares above it", back, (1, 49), own=there),
+        _measured("statistics at the lower thresholds", there, FAR, (5, 25)),
+        _measured("statistics just below the lower thresholds", (8, 4), FAR, (9, 81)),
+        _measured("statistics between equal thresholds", there, (5, 25), (5, 25)),
+        _measured("optimality below, heterogeneity at its threshold", there, FAR, (6, 25)),
+        _measured("heterogeneity below, optimality at its threshold", there, FAR, (5, 26)),
+        _measured("no statistic at all, no lower threshold", (0, 0), FAR),
+        _measured("no statistic at all, lower thresholds of 1", (0, 0), FAR, (1, 1)),
+        _measured("gradients that cancel out, too optimal", back, FAR, (1, 50), own=there),
+        _measured("gradients that add up, too homogeneous", there, FAR, (10, 51), own=there),
+        _measured("lower thresholds of 2^64", there, FAR, (1 << 32, 1 << 64)),
+        _measured("lower thresholds of 2^63", there, FAR, (3 << 31, 1 << 63)),
+        _measured("lower thresholds beyond 2^53", large, FAR, (5 << 54, 25 << 108)),
+        _measured("below lower thresholds beyond 2^53", just_less, FAR, (m + 1, (m + 1) ** 2)),
+        _measured(
+            "a little below lower thresholds beyond 2^53",
+            (3 << 54, (4 << 54) - 1),
+            FAR,
+            (5 << 54, 25 << 108),
+        ),
+        _measured("statistics of 2^64, lower thresholds", (1 << 32, 0), FAR, (1 << 31, 1 << 62)),
+        _measured("statistics of 2^63, lower thresholds", (1 << 31,) * 2, FAR, (1 << 31, 1 << 62)),
+    )
+
+
 def _measured(
-    name: str, ghat: tuple[int, int], lhat: int, optimality: int, square: int
+    name: str,
+    ghat: tuple[int, int],
+    above: tuple[int, int],
+    below: tuple[int, int] = (0, 0),
+    own: tuple[int, int] = (0, 0),
 ) -> ConformCase:
     """A case in which a Byzantine agent sets both statistics, and which has these thresholds.
 
-    Its own gradient is 0, and what it says of agent 0 counts: Theta_opt and Theta_het are met
-    exactly by |ghat| = `optimality` and lhat^2 = `square`.
+    The weight is 1; its own gradient is `own`, and what it says of agent 0 counts: |ghat + own|
+    is compared with the first threshold of each pair and |ghat|^2 + |own|^2 with the second.
     """
-    thresholds = parts.ConfiguredThresholds(optimality / 32, square / 512)
-    return _edited(
+    thresholds = parts.ConfiguredThresholds(above[0] / 32, above[1] / 512)
+    case = _edited(
         name,
-        (LEARNING, 1, 0, _forge("scaled_gradient", 0, 0)),
-        (ESTIMATES, 1, 0, _forge("1/0", *ghat, lhat)),
-        (ESTIMATES, 2, 0, _forge("1/0", *ghat, lhat)),
+        (LEARNING, 1, 0, _forge("scaled_gradient", *(4 * entry for entry in own))),
+        (ESTIMATES, 1, 0, _forge("1/0", *ghat)),
+        (ESTIMATES, 2, 0, _forge("1/0", *ghat)),
         graph=parts.Family("path:2"),
         rounds=1,
         schedule=parts.ExplicitSteps((3,), (4,)),
         checks=(parts.Check("one", parts.Polynomial(0), thresholds),),
         keys=(5, 0),
     )
+    return case if below == (0, 0) else _lower(case, below)
 
 
 def _agreement() -> tuple[ConformCase, ...]:
@@ -651,6 +711,28 @@ def _orders() -> tuple[ConformCase, ...]:
         ConformCase(
             "neither optimal nor homogeneous under two weightings", 0, _scenario(checks=tight)
         ),
+        *_crossed(),
+    )
+
+
+def _crossed() -> tuple[ConformCase, ...]:
+    """Under each of two weightings one test fails from above and the other from below."""
+    drifting, spread = (1e-3, 1e12), (1e6, 1e-3)
+    large = {drifting: (0, 10**16), spread: (10**8, 0)}
+
+    def crossed(name: str, *pairs: tuple[float, float]) -> ConformCase:
+        checks = tuple(
+            attrs.evolve(one, thresholds=parts.ConfiguredThresholds(*pair))
+            for one, pair in zip(TWO, pairs, strict=True)
+        )
+        case = ConformCase(name, 0, _scenario(checks=checks))
+        return _lower(case, *(large[pair] for pair in pairs))
+
+    low = ConformCase("too optimal and too homogeneous", 0, _scenario())
+    return (
+        _lower(low, (10**8, 10**16), (10**8, 10**16)),
+        crossed("not optimal, too homogeneous; then the other way", drifting, spread),
+        crossed("too optimal, not homogeneous; then the other way", spread, drifting),
     )
 
 
@@ -661,14 +743,13 @@ def _limits() -> tuple[ConformCase, ...]:
     for name, changes in (("", {}), (", a small prime", small)):
         lattice = prepare(_scenario(**changes)).parameters.lattice
         X, G = lattice.model_limit, lattice.gradient_limit
-        weights = 6, 256 + 512 + 1024  # of TWO
-        norms = [w * math.isqrt(2 * G * G) for w in weights]
-        largest = (6 * G, -6 * G, norms[0], 0, 0, norms[1])
+        W = 256 + 512 + 1024  # of the second of TWO; that of the first is 6
+        largest = (6 * G, -6 * G, W * G, -W * G)
         for what, change in (
-            ("at the limits", (0,) * 6),
-            ("too large", (1, 0, 0, 0, 0, 0)),
-            ("too long", (0, 0, 1, 0, 0, 0)),
-            ("too long in the second part", (0, 0, 0, 0, 0, 1)),
+            ("at the limits", (0, 0, 0, 0)),
+            ("too large", (1, 0, 0, 0)),
+            ("too large below zero", (0, -1, 0, 0)),
+            ("too large in the second part", (0, 0, 0, -1)),
         ):
             value = Integers(tuple(one + more for one, more in zip(largest, change, strict=True)))
             edit = (ESTIMATES, 1, 0, Forge("1/0", value))
@@ -770,7 +851,7 @@ def _lengthening() -> list[EditRow]:
         (v, u) for v in range(1, 12) for u in range(12) if u not in (v, *([] if v == 1 else [0]))
     ]
     found: list[EditRow] = []
-    for phase, first, rounds, size in ((HASHES, 1, 11, 48), (ESTIMATES, 12, 6, 6)):
+    for phase, first, rounds, size in ((HASHES, 1, 11, 48), (ESTIMATES, 12, 6, 4)):
         begin = 0
         for number in range(1, rounds + 1):
             some = tags[begin : begin + first + number - 1]

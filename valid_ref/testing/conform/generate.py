@@ -76,7 +76,8 @@ def _cases(draw: st.DrawFn, max_agents: int, max_rounds: int) -> ConformCase:
     some = attacks(varied) | fitting_attacks(varied) | _crowds(varied) if byzantine else st.none()
     scenario = attrs.evolve(varied, attack=draw(some))
     agent = draw(st.sampled_from([v for v in agents if v not in byzantine]))
-    return ConformCase("generated", agent, scenario, draw(st.none() | _gradients(scenario)))
+    gradients = draw(st.none() | _gradients(scenario))
+    return ConformCase("generated", agent, scenario, gradients, lower=draw(_lower(scenario)))
 
 
 @st.composite
@@ -152,6 +153,18 @@ def _gradients(scenario: Scenario) -> st.SearchStrategy[tuple[tuple[str, ...], .
     common = st.one_of(small, small, small, st.sampled_from(("0.5", "-1.25", "3.0")))
     entry = st.integers(0, 15).flatmap(lambda n: common if n else st.sampled_from(ODD))
     return repeated(scenario.rounds, repeated(_dimension(scenario), entry))
+
+
+def _lower(scenario: Scenario) -> st.SearchStrategy[tuple[tuple[int, int], ...] | None]:
+    """Lower thresholds, from hardly any to those above them; mostly none."""
+    pairs = [
+        st.tuples(*(st.sampled_from((0, 1, high // 2, high)) for high in limits))
+        for limits in (
+            (one.optimality, one.heterogeneity) for one in prepare(scenario).parameters.weightings
+        )
+    ]
+    some: st.SearchStrategy[tuple[tuple[int, int], ...]] = st.tuples(*pairs)
+    return st.none() | st.none() | some
 
 
 def _dimension(scenario: Scenario) -> int:

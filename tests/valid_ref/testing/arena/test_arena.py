@@ -273,7 +273,7 @@ def test_what_no_agent_can_play_is_refused() -> None:
     printed = attrs.evolve(SMALL, without=("P07",))
     with pytest.raises(ConformError, match="repaired reading"):
         judge(printed, {0: Example})
-    other = agent(a=('PROTOCOL = "valid-ref/conformance/1"', 'PROTOCOL = "valid-ref/other/9"'))
+    other = agent(a=('PROTOCOL = "valid-ref/conformance/2"', 'PROTOCOL = "valid-ref/other/9"'))
     with pytest.raises(OtherProtocolError, match=r"agent 2.*other/9"):
         judge(SMALL, {2: other})
 

@@ -79,7 +79,7 @@ def test_fixed_cases_have_tags_twice(cases, played) -> None:
     [
         ({"agent": 9}, "not in the network"),
         ({"agent": 1}, "is Byzantine"),
-        ({"format": "valid-ref/conformance-case/2"}, "is not"),
+        ({"format": "valid-ref/conformance-case/1"}, "is not"),
         ({"gradients": (("1.0", "0.0"),)}, "1 gradients for 3 rounds"),
         ({"gradients": (("1.0", "x"),) * 3}, "'x' is not a number"),
         ({"gradients": (("1.0",),) * 3}, "does not have 2 entries"),

@@ -23,7 +23,7 @@ from valid_ref.testing.conform.process import (
 )
 
 HELLO = (
-    '{"protocol": "valid-ref/conformance/1", "name": "x", "flood": "fresh", "integers": "number"}'
+    '{"protocol": "valid-ref/conformance/2", "name": "x", "flood": "fresh", "integers": "number"}'
 )
 SAY = "import sys; sys.stdin.readline(); sys.stdout.write({!r}); sys.stdout.flush(); {}"
 WAIT = "sys.stdin.read()"
@@ -148,11 +148,11 @@ def test_an_answer_that_changes_by_itself_breaks_determinism(cases, played, made
 
 @pytest.mark.checks("CF-2", "CF-14")
 def test_another_protocol_cannot_be_judged(cases, played, made) -> None:
-    other = made(a=('PROTOCOL = "valid-ref/conformance/1"', 'PROTOCOL = "valid-ref/conformance/2"'))
+    other = made(a=('PROTOCOL = "valid-ref/conformance/2"', 'PROTOCOL = "valid-ref/conformance/1"'))
     session = Session(peers.ObjectPeer(other), played=played)
     report = judge(session, lambda one: first_finding(one, cases))
     assert report.status is Status.CANNOT_TELL
-    assert "conformance/2" in report.reason
+    assert "conformance/1" in report.reason
     assert not report.conforms
 
 

@@ -4,7 +4,7 @@ Standard library only.
 """
 
 from fractions import Fraction
-from math import ceil, isqrt
+from math import ceil
 
 from units import adjacency, demand, field, four, graph, ints, length, range_rule, square, texts
 
@@ -26,7 +26,9 @@ CLAUSES = {
     "INCONSISTENT_ESTIMATES": "GV-4",
     "SELF_ESTIMATE_MISMATCH": "GV-4",
     "NOT_OPTIMAL": "GV-5",
+    "TOO_OPTIMAL": "GV-13",
     "TOO_HETEROGENEOUS": "GV-6",
+    "TOO_HOMOGENEOUS": "GV-13",
     "NEIGHBOUR_ALARM": "SA-3",
 }
 
@@ -51,15 +53,11 @@ def estimate_form(public):
     sums = [sum(ints(w["weights"])) for w in public["weightings"]]
 
     def well_formed(value):
-        if not isinstance(value, list) or len(value) != len(sums) * (d + 1):
+        if not isinstance(value, list) or len(value) != len(sums) * d:
             return False
         if any(type(e) is not int for e in value):
             return False
-        for i, W in enumerate(sums):
-            *vector, norm = value[i * (d + 1) : (i + 1) * (d + 1)]
-            if not 0 <= norm <= W * isqrt(d * G * G) or any(abs(e) > W * G for e in vector):
-                return False
-        return True
+        return all(abs(e) <= sums[i // d] * G for i, e in enumerate(value))
 
     return well_formed
 
@@ -113,7 +111,6 @@ def estimate_of(public, sent):
     for weighting in public["weightings"]:
         rows = list(zip(ints(weighting["weights"]), gradients, strict=True))
         found += [sum(w * g[j] for w, g in rows) for j in range(public["dimension"])]
-        found.append(sum(w * isqrt(square(g)) for w, g in rows))
     return found
 
 
@@ -130,16 +127,18 @@ def estimate_alarms(public, agent, held, own):
     if not all(about.values()):
         return found, None
     for i, weighting in enumerate(public["weightings"]):
-        rows = [about[u][0][i * (d + 1) : (i + 1) * (d + 1)] for u in range(n)]
-        drift, spread = (
-            square([sum(c) for c in zip(*rows, strict=True)][:d]),
-            sum(row[d] ** 2 for row in rows),
-        )
+        rows = [about[u][0][i * d : (i + 1) * d] for u in range(n)]
+        drift = square([sum(c) for c in zip(*rows, strict=True)])
+        spread = sum(map(square, rows))
         statistics.append({"optimality": str(drift), "heterogeneity": str(spread)})
-        if drift > int(weighting["optimality"]) ** 2:
-            found.append(alarm("NOT_OPTIMAL", "GlobalValidate", n, None, weighting["name"]))
-        if spread > int(weighting["heterogeneity"]):
-            found.append(alarm("TOO_HETEROGENEOUS", "GlobalValidate", n, None, weighting["name"]))
+        for reason, wrong in (
+            ("NOT_OPTIMAL", drift > int(weighting["optimality"]) ** 2),
+            ("TOO_OPTIMAL", drift < int(weighting["optimality_low"]) ** 2),
+            ("TOO_HETEROGENEOUS", spread > int(weighting["heterogeneity"])),
+            ("TOO_HOMOGENEOUS", spread < int(weighting["heterogeneity_low"])),
+        ):
+            if wrong:
+                found.append(alarm(reason, "GlobalValidate", n, None, weighting["name"]))
     return found, statistics
 
 
@@ -204,7 +203,9 @@ def parameters(parameters):
     for weighting in public["weightings"]:
         weights = ints(weighting["weights"])
         demand(len(weights) == T and min(weights) >= 0 and any(weights), "GV-1")
-        demand(min(int(weighting["optimality"]), int(weighting["heterogeneity"])) > 0, "GV-7")
+        for test in ("optimality", "heterogeneity"):
+            demand(int(weighting[test]) > 0, "GV-7")
+            demand(0 <= int(weighting[f"{test}_low"]) <= int(weighting[test]), "GV-13")
         sums.append(sum(weights))
     return {"rounds": T + 4 * public["agents"] - 1, "weight_sums": texts(sums)}
 
@@ -227,7 +228,6 @@ CHECKS = {
     "polynomial-weights": lambda rounds, power: {
         "weights": texts(t**power for t in range(1, rounds + 1))
     },
-    "square-root": lambda value: {"root": str(isqrt(int(value)))},
     "estimate": lambda parameters, **sent: {
         "estimate": texts(estimate_of(parameters, transcript(sent["transcript"])))
     },

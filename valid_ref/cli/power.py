@@ -1,0 +1,141 @@
+"""`valid-ref power`: the largest harm that an attack does without an alarm."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from valid_ref.cli import options
+from valid_ref.cli.progress import prepare_shown, progress
+from valid_ref.cli.report import write_text
+from valid_ref.cli.summary import certified_words, repeats
+from valid_ref.document import unstructure
+from valid_ref.power import Confirmed, Found, Searches, confirm, pushes, worst
+from valid_ref.report.curves import draw_harm, require_matplotlib
+from valid_ref.scenario.build import Prepared
+
+
+def power(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Directory of the results; a search goes on.")
+    ],
+    scenario: Annotated[Path | None, typer.Argument(help="A scenario file (JSON).")] = None,
+    graph: options.Graph = None,
+    loss: options.Loss = None,
+    rounds: options.Rounds = None,
+    weights: options.Weights = None,
+    thresholds: options.Thresholds = None,
+    level: options.Level = None,
+    byzantine: options.Byzantine = None,
+    without: options.Without = None,
+    seed: options.Seed = None,
+    directions: Annotated[
+        int, typer.Option(min=1, help="Axes to push along, of least curvature first.")
+    ] = 2,
+    repeats_: Annotated[
+        int, typer.Option("--repeats", min=1, help="How often, with other mini-batches.")
+    ] = 1,
+    plot: Annotated[bool, typer.Option(help="Draw harm.svg as well (needs matplotlib).")] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Search for the strongest attack that no check sees, and compare with what is certified.
+
+    Byzantine agents add a push to their gradients: along a direction, with a course over the
+    rounds (constant, late, oscillating, balanced, ...). For each the strongest one that nobody
+    sees is found; the worst of all is run again by the whole protocol.
+
+    \b
+    Examples:
+      valid-ref power --graph complete:5 --loss random-ridge --byzantine 4 -o power
+      valid-ref power --graph complete:5 --loss random-ridge --byzantine 4 --without P27 -o printed
+    """  # noqa: D301 - \b keeps the lines of the examples apart
+    given = options.Chosen(
+        graph=graph,
+        loss=loss,
+        rounds=rounds,
+        weights=weights,
+        thresholds=thresholds,
+        level=level,
+        byzantine=byzantine,
+        without=without,
+        seed=0 if seed is None and scenario is None else seed,
+    )
+    if plot:
+        require_matplotlib(output / "harm.svg")
+    prepared = prepare_shown(options.chosen_scenario(scenario, given), hidden=as_json)
+    wanted = pushes(prepared, directions=directions, repeats=repeats_)
+    with progress("searches", len(wanted), hidden=as_json) as show:
+        found = Searches(output / "searches.jsonl").all(prepared, wanted, show)
+    rows = [*worst(found)]
+    checked = None
+    if rows:
+        first = max(rows, key=lambda one: one.harm)
+        checked = confirm(prepared, wanted[found.index(first)], first)
+    document = _document(prepared, rows, checked)
+    write_text(output / "summary.json", json.dumps(document, indent=1) + "\n")
+    if as_json:
+        typer.echo(json.dumps(document))
+    else:
+        _show(prepared, rows, checked, Console(highlight=False))
+    if plot:
+        draw_harm(rows, _limits(prepared, checked), output / "harm.svg")
+        if not as_json:
+            typer.echo(str(output / "harm.svg"))
+
+
+def _limits(prepared: Prepared, checked: Confirmed | None) -> dict[str, float]:
+    """What harm is to be compared with."""
+    limits = {"eps_success": prepared.eps_success}
+    radius = None if checked is None else checked.judgement.radius
+    if radius is not None and radius.radius is not None:
+        limits["certified radius, squared"] = radius.radius**2
+    return limits
+
+
+def _document(
+    prepared: Prepared, rows: list[Found], checked: Confirmed | None
+) -> dict[str, object]:
+    return {
+        "eps_success": prepared.eps_success,
+        "delta": prepared.delta,
+        "byzantine": sorted(prepared.byzantine),
+        "courses": [unstructure(row) for row in rows],
+        "largest_unseen": None if checked is None else checked.found.harm,
+        "confirmed": None if checked is None else unstructure(checked),
+    }
+
+
+def _show(
+    prepared: Prepared, rows: list[Found], checked: Confirmed | None, console: Console
+) -> None:
+    agents = ", ".join(map(str, sorted(prepared.byzantine)))
+    console.print(f"strongest unseen pushes of Byzantine agents {agents}")
+    table = Table(box=None)
+    for name in ("course", "direction", "strength", "squared distance to A(H)", "moved, squared"):
+        table.add_column(name, justify="left" if name == "course" else "right")
+    for row in rows:
+        table.add_row(
+            row.course.value,
+            row.direction,
+            f"{row.strength:.3g}",
+            f"{row.harm:.3e}",
+            f"{row.moved:.3e}",
+        )
+    console.print(table)
+    for note in prepared.notes:
+        console.print(f"note: {note}")
+    if checked is None:
+        console.print("every push that was tried is seen")
+    else:
+        console.print(
+            f"largest unseen squared distance {checked.found.harm:.3e} (eps_success "
+            f"{prepared.eps_success:.3e}); run by the whole protocol: {checked.alarms} alarms, "
+            f"outcome {checked.judgement.outcome.value}"
+        )
+        for line in certified_words(checked.judgement, prepared.delta):
+            console.print(f"  {line}", soft_wrap=True)
+    if prepared.scenario.coins is not None:
+        console.print(repeats(prepared.scenario.coins), soft_wrap=True)
