@@ -23,6 +23,8 @@ MEASURES = ("tests/valid_ref/protocols/test_measures.py",)
 PARAMETERS = ("tests/valid_ref/protocols/test_parameters.py",)
 ORDER = ("tests/valid_ref/test_alarm_order.py",)
 THRESHOLDS = ("tests/valid_ref/guarantees/test_thresholds.py",)
+RADIUS = ("tests/valid_ref/guarantees/test_radius.py",)
+SUCCESS = ("tests/valid_ref/scenario/test_success.py",)
 BUILD = ("tests/valid_ref/scenario/test_build.py",)
 REHEARSE = ("tests/valid_ref/scenario/test_rehearse.py",)
 CALIBRATION = ("tests/valid_ref/guarantees/test_calibration.py",)
@@ -812,4 +814,29 @@ MUTANTS = (
             "if array.dtype != np.int64 or array.shape != shape:", "if False:", READER + SCALE),
     _mutant("RE-3", "a row is written for what was not said", _O + "write.py",
             "if any(array[agent].any() for agent in others):", "if False:", READER + SCALE),
+    _mutant("AN-18", "the paths do not drift", "guarantees/radius.py",
+            "stacked = math.hypot(*(one.length for one in drifts)) * ROUND_UP", "stacked = 0.0", RADIUS),
+    _mutant("AN-18", "there is no noise", "guarantees/radius.py",
+            "noise = noise_bound(seen, expected, level)", "noise = 0.0", RADIUS),
+    _mutant("AN-18", "only the linear part of the drift counts", "guarantees/radius.py",
+            "return float(np.linalg.norm(self.linear)) + self.rest",
+            "return float(np.linalg.norm(self.linear))", RADIUS),
+    _mutant("AN-18", "weightings do not share the probability", "guarantees/radius.py",
+            "level = probability / (2 * len(parameters.weightings))", "level = probability / 2", RADIUS),
+    _mutant("AN-18", "noise where none was expected is let through", "guarantees/radius.py",
+            "if not expected > 0:", "if False:", RADIUS),
+    _mutant("AN-18", "repairs that are turned off do not matter", "guarantees/radius.py",
+            'if set(parameters.reading.turned_off) - {"P27"}:', "if False:", RADIUS),
+    _mutant("AN-19", "the level forgets the errors", "guarantees/radius.py",
+            "missed = math.hypot(nu, error / math.sqrt(b))", "missed = 0.0", RADIUS),
+    _mutant("AN-19", "every honest optimum is admissible", "guarantees/radius.py",
+            "if is_admissible(problem, honest, delta, problem.minimiser(honest)):", "if True:", RADIUS),
+    _mutant("VA-5", "what cannot be decided is a failure", "guarantees/outcome.py",
+            "Truth.UNKNOWN: Outcome.UNKNOWN", "Truth.UNKNOWN: Outcome.FAILED", SUCCESS),
+    _mutant("VA-5", "success may hold before the first round", "scenario/success.py",
+            "if eps_success >= before > 0:", "if False:", SUCCESS),
+    _mutant("VA-5", "too few rounds are not foretold", "scenario/success.py",
+            "if last < eps_success:", "if True:", SUCCESS),
+    _mutant("VA-5", "success is the starting distance", "scenario/success.py",
+            "start_distance(parameters, problem) / 10", "start_distance(parameters, problem)", SUCCESS),
 )  # fmt: skip

@@ -91,6 +91,11 @@ def test_theorem_1() -> None:
     check(fast("theorem1"))
 
 
+@pytest.mark.checks("AN-18", "AN-19")
+def test_radius() -> None:
+    check(fast("radius"))
+
+
 @pytest.mark.checks("AN-10", "GU-9")
 def test_calibration() -> None:
     check(fast("calibration"))

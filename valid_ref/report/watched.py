@@ -319,6 +319,13 @@ def _distance(judgement: Judgement, eps_success: float | None) -> tuple[Evidence
     if judgement.relaxed is not None:
         holds = names[judgement.relaxed.value]
         rows.append(Evidence("within the set that passing the checks certifies", holds, ""))
+    if judgement.radius is not None:
+        found = judgement.radius
+        near = "" if found.radius is None else f", within {found.radius:.3g} of one of level delta"
+        figures = f"level {found.level:.3g}{near}, except with probability {found.probability:g}"
+        rows.append(Evidence("certified admissible from the honest records", "yes", figures))
+    if judgement.reason:
+        rows.append(Evidence("why it is none of a, b, c", "open", judgement.reason))
     return tuple(rows)
 
 

@@ -73,7 +73,7 @@ OUTCOMES: Mapping[str, str] = {
     "b": "Somebody cheats, but the valid honest agents are near one admissible model.",
     "c": "Somebody cheats, and every honest agent has an alarm.",
     "failed": "None of the three outcomes that the protocol promises.",
-    "unknown": "The recording does not say enough to tell.",
+    "unknown": "What is known is not enough to tell.",
     "wrong": "It goes wrong.",
     "right": "No promise is broken.",
 }
