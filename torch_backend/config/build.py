@@ -212,5 +212,5 @@ def build_program(
         seed=job.seed,
         coins=job_coins(experiment, job),
         device=device,
-        estimate="sum" if weightings else "none",
+        estimate="counted" if weightings else "none",
     )
