@@ -272,5 +272,15 @@ STORIES: Mapping[str, PlainStory] = {
         "Agreement is not promised. What is promised instead is exactly who can be reached: the "
         "agents around a Byzantine neighbour, up to a distance given by the rounds left.",
     ),
+    "P27": PlainStory(
+        "Five agents learn from small random batches, so that single gradients are noisy. Agent 4 "
+        "is Byzantine: it learns from data of its own making and pulls the model away, a little "
+        "in every round. At the end everybody checks how much the agents differ.",
+        "The printed test averages the lengths of the gradients. Noise makes every gradient long, "
+        "so that a push which is small against the noise changes the average hardly at all: "
+        "everybody ends valid, outside of what honest data could explain.",
+        "The test takes the length of the averaged gradient. The noise averages out, the push "
+        "does not, and every honest agent alarms.",
+    ),
 }
 """One story for every erratum that replays."""

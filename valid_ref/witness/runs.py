@@ -4,6 +4,7 @@ import attrs
 import numpy as np
 
 from valid_ref.adversary.attack import AttackError
+from valid_ref.adversary.data import Benign
 from valid_ref.adversary.early_keys import EarlyKeys
 from valid_ref.adversary.hidden import HiddenTranscripts
 from valid_ref.adversary.reports import BalancedReport, HashLiar, LoneVictim
@@ -139,6 +140,24 @@ def _p11(printed: bool) -> Story:
     )
 
 
+PUSHED = Scenario(
+    graph=parts.Family("complete:5"),
+    loss=parts.RandomRidge(dimension=2, samples=6),
+    rounds=60,
+    seed=0,
+    byzantine=(4,),
+    attack=Benign(fraction=2.5),
+)
+"""Agent 4 learns from data of its own making, far beyond what is admissible; gradients are noisy."""
+
+
+def _p27(printed: bool) -> Story:
+    finished = run(attrs.evolve(PUSHED, without=("P27",) if printed else ()))
+    distance = finished.judgement.squared_distance
+    extra = () if distance is None else (f"  squared distance to A(H): {distance:.4f}",)
+    return tell_run(finished, wrong=bool(finished.execution.honest_valid), extra=extra)
+
+
 HONEST = Scenario(
     graph=parts.Family("path:3"),
     loss=parts.RandomQuadratics(2),
@@ -187,4 +206,7 @@ WITNESSES = (
     _honest("P15", "hashing X^in where Gamma is meant breaks every honest relation"),
     _honest("P17", "rounding model and gradient apart breaks every honest relation"),
     _honest("P24", "weights that multiply by their sum alarm an honest network", WEIGHTED),
+    Witness(
+        "P27", "a push that is small against the noise passes a test of averaged lengths", _p27
+    ),
 )
