@@ -1,50 +1,54 @@
-"""Detection by GlobalValidate: thresholds from attack-free runs, and who alarms under them.
+"""Detection by GlobalValidate: thresholds with a level from honest runs, and who alarms under them.
 
-The statistics are the exact integers |sum_u ghat_u|^2 and sum_u lhat_u^2 of a run, one pair for
+The statistics are the exact integers |sum_u ghat_u|^2 and sum_u |ghat_u|^2 of a run, one pair for
 each gamma, as the engine keeps them during the learning phase.
 """
 
 import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import attrs
 
 from torch_backend.errors import ConfigError
-from valid_ref.guarantees.thresholds import calibrated_weighting, thresholds_from_runs
+from valid_ref.guarantees.calibration import Limits, Statistics, Tails, calibrate, rank
+from valid_ref.guarantees.proportion import clopper_pearson
 from valid_ref.protocols.parameters import Weighting, exponential_weights
 
 
 @attrs.frozen
-class Statistic:
-    """What GlobalValidate tests in one check; `total` is W.
+class StatisticsSetting:
+    """What the statistics of an experiment are measured with, and how they are calibrated.
 
-    Implements: EX-10, GV-5, GV-6.
+    Of the calibration runs the `pilots` only say how much each statistic varies; the run is
+    ranked among the `runs` others.
     """
 
-    check: str
-    total: int
-    optimality: int
-    heterogeneity: int
-
-    def real(self, agents: int, fraction_bits: int) -> tuple[float, float]:
-        """|sum ghat| / (n W 2^f) and sum lhat^2 / (n W^2 4^f)."""
-        scale = float(self.total) * 2.0**fraction_bits
-        return (
-            math.sqrt(self.optimality) / (agents * scale),
-            float(self.heterogeneity) / (agents * scale**2),
-        )
-
-
-@attrs.frozen
-class StatisticsSetting:
-    """What the statistics of an experiment are measured with."""
-
     rounds: int
-    agents: int
-    fraction_bits: int
     bits: int
-    factor: float
+    gammas: tuple[float, ...]
+    level: float
+    tails: Tails
+    pilots: int
+    runs: int
+
+    @property
+    def achieved(self) -> Fraction:
+        """What an honest run alarms with, at most, in any test: the level, or somewhat less.
+
+        Implements: EX-10, GU-12.
+        """
+        return 1 - Fraction(rank(self.level, self.runs), self.runs + 1)
+
+    def describe(self) -> str:
+        """How thresholds were made, in a line."""
+        sides = "both tails" if self.tails is Tails.BOTH else "upper tail"
+        return (
+            f"all thresholds together at level {self.level:g} ({sides}): {self.runs} runs without "
+            f"attack after {self.pilots} pilots; an honest run alarms with probability at most "
+            f"{self.achieved}"
+        )
 
 
 def weighting_name(gamma: float) -> str:
@@ -52,27 +56,54 @@ def weighting_name(gamma: float) -> str:
     return f"gamma={gamma}"
 
 
-def calibrated(setting: StatisticsSetting, gamma: float, honest: Sequence[Statistic]) -> Weighting:
-    """The weighting whose thresholds are a factor above the largest of attack-free runs.
+def weightings_of(setting: StatisticsSetting, limits: Sequence[Limits]) -> dict[float, Weighting]:
+    """The weightings of all gammas with calibrated thresholds.
 
-    Implements: EX-10, GU-9.
+    Implements: EX-10, GV-13.
     """
-    name = weighting_name(gamma)
-    found = [s.real(setting.agents, setting.fraction_bits) for s in honest if s.check == name]
-    largest = thresholds_from_runs(found, setting.factor)
-    weights = exponential_weights(setting.rounds, gamma, setting.bits)
-    return calibrated_weighting(name, weights, largest, setting.agents, setting.fraction_bits)
+    found = {}
+    for gamma, limit in zip(setting.gammas, limits, strict=True):
+        weights = exponential_weights(setting.rounds, gamma, setting.bits)
+        found[gamma] = Weighting(
+            weighting_name(gamma),
+            weights,
+            Fraction(sum(weights)),
+            origin="calibrated",
+            **attrs.asdict(limit),
+        )
+    return found
 
 
-def alarms(weighting: Weighting, statistic: Statistic) -> tuple[bool, bool]:
+def calibrated(
+    setting: StatisticsSetting, pilots: Sequence[Statistics], rehearsals: Sequence[Statistics]
+) -> dict[float, Weighting]:
+    """Thresholds for all gammas and tests together, so that the level holds for all of them.
+
+    Implements: EX-10, GU-12.
+    """
+    limits = calibrate(pilots, rehearsals, level=setting.level, tails=setting.tails)
+    return weightings_of(setting, limits)
+
+
+def alarms(weighting: Weighting, statistic: tuple[int, int]) -> tuple[bool, bool]:
     """Whether the optimality and the heterogeneity test alarm, on the exact integers.
 
-    Implements: EX-10, GV-5, GV-6.
+    Implements: EX-10, GV-5, GV-6, GV-13.
     """
+    optimality, heterogeneity = statistic
     return (
-        statistic.optimality > weighting.optimality**2,
-        statistic.heterogeneity > weighting.heterogeneity,
+        not weighting.optimality_low**2 <= optimality <= weighting.optimality**2,
+        not weighting.heterogeneity_low <= heterogeneity <= weighting.heterogeneity,
     )
+
+
+def alarmed(weightings: Mapping[float, Weighting], run: Statistics) -> bool:
+    """Whether a run alarms in any test of any gamma: what the level is about.
+
+    Implements: EX-10.
+    """
+    pairs = zip(weightings.values(), run, strict=True)
+    return any(any(alarms(weighting, statistic)) for weighting, statistic in pairs)
 
 
 @attrs.frozen
@@ -98,14 +129,36 @@ class Rate:
 
 
 @attrs.frozen
+class Joint:
+    """How many of the runs under one attack alarm at all, and what that says of the probability.
+
+    A run that diverged has alarmed (AR-14) and is counted. `low` and `high` are the ends of the
+    interval of Clopper and Pearson at 95 %.
+
+    Implements: EX-10, EX-15.
+    """
+
+    attack: str
+    runs: int
+    alarms: int
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The ends of the interval."""
+        return clopper_pearson(self.alarms, self.runs)
+
+
+@attrs.frozen
 class Detection:
     """Thresholds per gamma, alarm counts per attack and gamma, and the paper's gamma_max.
 
     Implements: EX-10.
     """
 
+    setting: StatisticsSetting
     weightings: Mapping[float, Weighting]
     rates: tuple[Rate, ...]
+    joint: tuple[Joint, ...]
 
     @property
     def gamma_max(self) -> float | None:
@@ -122,30 +175,58 @@ class Detection:
 
 
 def thresholds(
-    setting: StatisticsSetting, gammas: Sequence[float], summaries: Sequence[Mapping[str, Any]]
+    setting: StatisticsSetting, summaries: Sequence[Mapping[str, Any]]
 ) -> dict[float, Weighting]:
     """The weightings of all gammas, from the calibration runs among these.
 
     Implements: EX-10.
     """
-    honest = _honest(summaries)
-    if not honest:
-        raise ConfigError("no calibration run has finished: no thresholds", clause="EX-10")
-    return {gamma: calibrated(setting, gamma, honest) for gamma in gammas}
+    return calibrated(
+        setting,
+        _honest(setting, summaries, "pilot", setting.pilots),
+        _honest(setting, summaries, "calibrate", setting.runs),
+    )
 
 
-def _honest(summaries: Sequence[Mapping[str, Any]]) -> list[Statistic]:
-    return [s for summary in summaries if summary["purpose"] == "calibrate" for s in _of(summary)]
+def _honest(
+    setting: StatisticsSetting, summaries: Sequence[Mapping[str, Any]], purpose: str, wanted: int
+) -> list[Statistics]:
+    """The statistics of the runs for this purpose; fewer than wanted are refused.
+
+    One that is left out because it diverged would make the others look better than honest runs.
+    """
+    chosen = [summary for summary in summaries if summary["purpose"] == purpose]
+    lost = [summary["job"] for summary in chosen if summary["outcome"] == "diverged"]
+    if lost:
+        raise ConfigError(
+            f"{lost[0]} diverged: honest runs of this experiment alarm, and there are no "
+            "thresholds with a level",
+            clause="EX-10",
+        )
+    if len(chosen) != wanted:
+        raise ConfigError(
+            f"{len(chosen)} of {wanted} {purpose} runs have finished: no thresholds yet",
+            clause="EX-10",
+        )
+    return [statistics_of(setting, summary) for summary in chosen]
 
 
-def detection(
-    setting: StatisticsSetting, gammas: Sequence[float], summaries: Sequence[Mapping[str, Any]]
-) -> Detection:
+def statistics_of(setting: StatisticsSetting, summary: Mapping[str, Any]) -> Statistics:
+    """The statistics of a finished run, in the order of the gammas."""
+    found = {
+        entry["check"]: (entry["optimality"], entry["heterogeneity"])
+        for entry in summary["statistics"]
+    }
+    return tuple(found[weighting_name(gamma)] for gamma in setting.gammas)
+
+
+def detection(setting: StatisticsSetting, summaries: Sequence[Mapping[str, Any]]) -> Detection:
     """Thresholds from the calibration runs, alarm counts from the others.
 
     Implements: EX-10.
     """
-    weightings, honest = thresholds(setting, gammas, summaries), _honest(summaries)
+    weightings = thresholds(setting, summaries)
+    honest = _honest(setting, summaries, "calibrate", setting.runs)
     measured = [
         summary
         for summary in summaries
@@ -157,21 +238,24 @@ def detection(
     rates = [
         _rate(setting, weightings[gamma], gamma, honest, group)
         for group in groups.values()
-        for gamma in gammas
+        for gamma in setting.gammas
     ]
-    return Detection(weightings, tuple(rates))
+    joint = [_joint(setting, weightings, label, group) for label, group in groups.items()]
+    return Detection(setting, weightings, tuple(rates), tuple(joint))
 
 
 def _rate(
     setting: StatisticsSetting,
     weighting: Weighting,
     gamma: float,
-    honest: Sequence[Statistic],
+    honest: Sequence[Statistics],
     group: Sequence[Mapping[str, Any]],
 ) -> Rate:
-    found = [s for summary in group for s in _of(summary) if s.check == weighting.name]
+    place = setting.gammas.index(gamma)
+    finished = [summary for summary in group if summary["outcome"] == "finished"]
+    found = [statistics_of(setting, summary)[place] for summary in finished]
     raised = [alarms(weighting, statistic) for statistic in found]
-    quiet = _mean_heterogeneity(setting, [s for s in honest if s.check == weighting.name])
+    quiet = _mean_heterogeneity([run[place] for run in honest])
     attack = group[0]["attack"]
     return Rate(
         attack["label"],
@@ -181,18 +265,26 @@ def _rate(
         optimality=sum(one for one, _two in raised),
         heterogeneity=sum(two for _one, two in raised),
         either=sum(one or two for one, two in raised),
-        diverged=sum(summary["outcome"] == "diverged" for summary in group),
-        ratio=_mean_heterogeneity(setting, found) / quiet if found else math.nan,
+        diverged=len(group) - len(finished),
+        ratio=float(_mean_heterogeneity(found) / quiet) if found and quiet else math.nan,
     )
 
 
-def _mean_heterogeneity(setting: StatisticsSetting, found: Sequence[Statistic]) -> float:
-    values = [s.real(setting.agents, setting.fraction_bits)[1] for s in found]
-    return math.fsum(values) / len(values)
+def _joint(
+    setting: StatisticsSetting,
+    weightings: Mapping[float, Weighting],
+    label: str,
+    group: Sequence[Mapping[str, Any]],
+) -> Joint:
+    raised = [
+        summary["outcome"] == "diverged" or alarmed(weightings, statistics_of(setting, summary))
+        for summary in group
+    ]
+    return Joint(label, len(group), sum(raised))
 
 
-def _of(summary: Mapping[str, Any]) -> list[Statistic]:
-    return [Statistic(**entry) for entry in summary["statistics"]]
+def _mean_heterogeneity(found: Sequence[tuple[int, int]]) -> Fraction:
+    return Fraction(sum(heterogeneity for _optimality, heterogeneity in found), len(found) or 1)
 
 
 def sigma(attack: Mapping[str, Any]) -> float | None:

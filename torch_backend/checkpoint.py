@@ -21,7 +21,7 @@ from valid_ref.document import structure, unstructure
 from valid_ref.errors import ValidRefError
 from valid_ref.wire import AlarmLine, alarm_line, learning_alarm
 
-FORMAT = "valid-torch/checkpoint/2"
+FORMAT = "valid-torch/checkpoint/3"
 
 UNREADABLE = (
     ValidRefError,
@@ -73,7 +73,7 @@ def save(path: Path, state: State) -> None:
 
 
 def _line(estimates: Estimates) -> dict[str, Any]:
-    return {"rows": estimates.rows, "lengths": estimates.lengths, "used": estimates.used}
+    return {"rows": estimates.rows, "used": estimates.used}
 
 
 def _write(path: Path, arrays: Mapping[str, Any]) -> None:
@@ -105,7 +105,7 @@ def load(path: Path, program: Program) -> State:
             arrays = {name: archive[name] for name in archive.files}
         document = json.loads(bytes(arrays.pop("document")).decode())
         if document["format"] != FORMAT:
-            raise ValueError(f"format {document['format']!r}")
+            raise ValueError(f"format {document['format']!r}, where {FORMAT!r} is needed")
         return _state(program, document, arrays)
     except UNREADABLE as e:
         raise CheckpointError(
@@ -163,10 +163,8 @@ def _estimates(
     rows = tuple(tuple(row) if isinstance(row, list) else row for row in line["rows"])
     if rows[: len(first.rows)] != first.rows:
         raise ValueError(f"estimates of {rows}")
-    weightings, digits, limbs, count, d = first.sums.shape
-    shape = (weightings, digits, limbs, count if first.summed else len(rows), d)
-    sums = _tensor(program, arrays, "sums", shape)
-    lengths = tuple(tuple(map(int, old)) for old in line["lengths"])
-    if {len(rows)} != {*map(len, lengths), len(rows)} or len(lengths) != weightings:
-        raise ValueError("lengths that do not fit the rows")
-    return attrs.evolve(first, rows=rows, sums=sums, lengths=lengths, used=int(line["used"]))
+    if first.counted and len(rows) != len(first.rows):
+        raise ValueError(f"estimates of {rows}")
+    weightings, digits, limbs, _rows, d = first.sums.shape
+    sums = _tensor(program, arrays, "sums", (weightings, digits, limbs, len(rows), d))
+    return attrs.evolve(first, rows=rows, sums=sums, used=int(line["used"]))

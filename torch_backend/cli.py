@@ -57,22 +57,30 @@ def run(
         int | None,
         typer.Option(min=1, help="Gradients taken at a time (a quarter of the agents)."),
     ] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(help="Where calibration runs are kept and found (the cache of the user)."),
+    ] = None,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Neither keep nor look for calibration runs.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables.")] = False,
 ) -> None:
     """Run every rule against every attack with every seed; go on where an earlier call stopped.
 
     Killed at any moment, the same command resumes and ends with the same results. Exit status 1
-    if every job diverged. Under torchrun its processes share the agents of every job, with the
-    same results.
+    if every job diverged. Calibration runs of other experiments that are the same are found again.
+    Under torchrun its processes share the agents of every job, with the same results.
 
     Examples: valid-torch run demo; valid-torch run fig-noniid --data DIR --jobs 2;
-    valid-torch run detection --quick --data DIR --set detection.factor=1.2;
+    valid-torch run detection --quick --data DIR --set detection.level=0.1;
     torchrun --nproc-per-node 2 -m torch_backend run demo
     """
     from torch_backend.config.experiment import jobs as jobs_of
     from torch_backend.config.load import load
     from torch_backend.distributed import assemble, leave
     from torch_backend.experiments import run_experiment
+    from torch_backend.kept import cache_directory
     from torch_backend.process import Options, StoppedError
     from torch_backend.tables import print_tables
 
@@ -81,6 +89,7 @@ def run(
     name = Path(experiment).stem + ("-quick" if quick else "")
     directory = Path("runs") / name if output is None else output
     names = [job.name for job in jobs_of(chosen)]
+    kept = None if no_cache else cache or cache_directory()
     team = assemble(device)
     quiet = quiet or not team.first
     done = _done(directory, names) if team.first else {}
@@ -94,7 +103,7 @@ def run(
             found = run_experiment(
                 chosen,
                 directory,
-                Options(device, threads, record, checkpoint_every, chunk),
+                Options(device, threads, record, checkpoint_every, chunk, kept),
                 data=data,
                 processes=jobs,
                 watch=watch,
@@ -145,6 +154,78 @@ def stopping() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
+def false_alarms(
+    experiment: Annotated[str, typer.Argument(help="A preset (valid-torch list) or a TOML file.")],
+    runs: Annotated[int, typer.Option(min=1, help="Honest runs to be judged.")] = 100,
+    quick: Annotated[bool, typer.Option("--quick", help="The small variant.")] = False,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="The directory of the MNIST files (else VALID_MNIST, cache)."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where the runs go (runs/NAME-honest).")
+    ] = None,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", help="Change an option: rounds=50, common_seed=1")
+    ] = None,
+    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, mps")] = "cpu",
+    jobs: Annotated[int, typer.Option(min=1, help="Processes that run side by side.")] = 1,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> None:
+    """Count the honest runs that alarm, each under thresholds from honest runs of its own.
+
+    A judged run takes as many others as its thresholds need: 19 at the level .05. Stopped at any
+    moment, the same command goes on; with more --runs it adds to what is there.
+
+    Examples: valid-torch false-alarms honest --data DIR --runs 1000 --set common_seed=1;
+    valid-torch false-alarms demo --quick --runs 20
+    """
+    from torch_backend.config.load import load
+    from torch_backend.false_alarms import Study, run_study
+    from torch_backend.process import Options, StoppedError
+    from valid_ref.cli.progress import progress
+
+    study = Study(load(experiment, quick=quick, changes=changes or ()), runs)
+    name = f"{Path(experiment).stem}{'-quick' if quick else ''}-honest"
+    directory = Path("runs") / name if output is None else output
+    count = len(study.seeds)
+    if not quiet:
+        typer.echo(f"{runs} honest runs are judged, {count} runs in all, in {directory}")
+    try:
+        with stopping() as stop, progress("honest runs", count, hidden=quiet) as show:
+            found = run_study(
+                study,
+                directory,
+                Options(device),
+                data=data,
+                processes=jobs,
+                watch=_honest_watch(show, hidden=quiet),
+                stop=stop.is_set,
+            )
+    except StoppedError:
+        command = shlex.join(["valid-torch", *sys.argv[1:]])
+        typer.echo(f"Stopped; nothing is lost. To go on: {command}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    typer.echo(str(found))
+
+
+def _honest_watch(
+    show: Callable[[int, int], None] | None, *, hidden: bool
+) -> Callable[[int, int], None]:
+    """A bar on a terminal, a line now and then elsewhere."""
+    if show is not None:
+        return show
+    last, pause = time.monotonic(), math.inf if hidden else SECONDS_BETWEEN_LINES
+
+    def watch(done: int, total: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= pause:
+            last = time.monotonic()
+            typer.echo(f"{done} of {total} honest runs", err=True)
+
+    return watch
+
+
 def plot(
     directory: Annotated[Path, typer.Argument(help="The results of valid-torch run.")],
     output: Annotated[
@@ -166,7 +247,8 @@ def table(
     directory: Annotated[Path, typer.Argument(help="The results of valid-torch run.")],
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write accuracy.csv, detection.csv here.")
+        Path | None,
+        typer.Option("--output", "-o", help="Write accuracy.csv, detection.csv, alarms.csv here."),
     ] = None,
 ) -> None:
     """Print final accuracies, alarm rates and verdicts; with -o also write them as CSV."""
@@ -298,6 +380,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(run)
+app.command("false-alarms")(false_alarms)
 app.command()(plot)
 app.command()(table)
 app.command("list")(list_parts)

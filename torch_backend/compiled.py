@@ -174,50 +174,21 @@ def step(arrays: Any, numbers: Any, limits: Any, begin: int, end: int) -> None:
 
 
 @compiled
-def _read(gamma: Any, A: int, gradient: Any, squares: Any) -> None:
-    """floor(Gamma / A) of at most 512 entries, and their squares in parts that do not wrap.
+def _read(gamma: Any, A: int, gradient: Any) -> None:
+    """floor(Gamma / A) of at most 512 entries.
 
     The product with the reciprocal in float64 is off by less than 1/2 while the quotient is below
-    2^50, so that the floor is off by at most one, which the remainder shows. Squares are summed in
-    limbs of 25 bits and then cut in halves of 32 bits.
+    2^50, so that the floor is off by at most one, which the remainder shows.
     """
     inverse = 1.0 / np.float64(A)
-    low, cross, high = np.uint64(0), np.uint64(0), np.uint64(0)
     for j in range(len(gamma)):
         quotient = np.int64(np.floor(np.float64(gamma[j]) * inverse))
         rest = gamma[j] - quotient * A
-        g = quotient + np.int64(rest >= A) - np.int64(rest < 0)
-        gradient[j] = g
-        size = np.uint64(np.abs(g))
-        below, above = size & np.uint64(0x1FFFFFF), size >> np.uint64(25)
-        low += below * below
-        cross += below * above
-        high += above * above
-    for place, part in enumerate((low, cross, high)):
-        squares[2 * place] += np.int64(part & np.uint64(0xFFFFFFFF))
-        squares[2 * place + 1] += np.int64(part >> np.uint64(32))
+        gradient[j] = quotient + np.int64(rest >= A) - np.int64(rest < 0)
 
 
 @compiled
-def add_gradients(
-    gammas: Any, A: int, rows: int, total: Any, squares: Any, begin: int, end: int
-) -> None:
-    """Read the gradients off; the first `rows` go to `total`, the squares of all to `squares`."""
-    gradient = np.empty(BLOCK, np.int64)
-    for left in range(begin, end, BLOCK):
-        width = min(BLOCK, end - left)
-        into = total[left : left + width]
-        for row in range(gammas.shape[0]):
-            _read(gammas[row, left : left + width], A, gradient, squares[row])
-            if row < rows:
-                for j in range(width):
-                    into[j] += gradient[j]
-
-
-@compiled
-def add_weighted(
-    gammas: Any, A: int, digits: Any, sums: Any, squares: Any, begin: int, end: int
-) -> None:
+def add_weighted(gammas: Any, A: int, digits: Any, sums: Any, begin: int, end: int) -> None:
     """Read the gradients off and add every limb times every digit to its plane.
 
     `digits` is [weightings, digits], `sums` [weightings, digits, limbs, rows, d].
@@ -227,7 +198,7 @@ def add_weighted(
     for left in range(begin, end, BLOCK):
         width = min(BLOCK, end - left)
         for row in range(gammas.shape[0]):
-            _read(gammas[row, left : left + width], A, gradient, squares[row])
+            _read(gammas[row, left : left + width], A, gradient)
             for weighting in range(digits.shape[0]):
                 for place in range(digits.shape[1]):
                     digit = digits[weighting, place] & 0x7FFFFFFF

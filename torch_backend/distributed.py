@@ -35,9 +35,6 @@ class Shard(Protocol):
     def gather(self, rows: Tensor) -> Tensor:
         """From the rows of this process and of all others one row per agent of the network."""
 
-    def total(self, numbers: Tensor) -> Tensor:
-        """The sum over all processes, entry by entry."""
-
 
 @attrs.frozen
 class Whole:
@@ -57,10 +54,6 @@ class Whole:
     def gather(self, rows: Tensor) -> Tensor:
         """The same rows."""
         return rows
-
-    def total(self, numbers: Tensor) -> Tensor:
-        """The same numbers."""
-        return numbers
 
 
 WAIT = timedelta(minutes=30)
@@ -317,13 +310,6 @@ class Part:
         with others_reached():
             GATHER(everything, sent.contiguous())
         return everything[: self.count]
-
-    def total(self, numbers: Tensor) -> Tensor:
-        """The sum over all processes, entry by entry."""
-        added = numbers.clone()
-        with others_reached():
-            dist.all_reduce(added)
-        return added
 
 
 def join(agents: int, device: torch.device, chunk: int | None = None) -> Shard:

@@ -147,7 +147,7 @@ def gathered(program: Program, state: State) -> State:
 def divided(program: Program, state: State) -> State:
     """Of a state with the losses and estimates of all agents the share of this process.
 
-    The opposite of `gathered`: what was summed up over the agents goes on in the first process.
+    The opposite of `gathered`.
 
     Implements: EX-18.
     """
@@ -158,13 +158,8 @@ def divided(program: Program, state: State) -> State:
     everybody = range(program.graph.agents)
     rows: tuple[Row, ...] = (*program.heard, *(row for row in whole.rows if row not in everybody))
     places = [whole.rows.index(row) for row in rows]
-    if not whole.summed:
-        sums = whole.sums[:, :, :, places]
-    else:
-        sums = whole.sums if 0 in program.agents else torch.zeros_like(whole.sums)
-    lengths = tuple(tuple(old[place] for place in places) for old in whole.lengths)
-    own = len(program.agents)
-    estimates = attrs.evolve(whole, own=own, rows=rows, sums=sums, lengths=lengths)
+    sums, own = whole.sums[:, :, :, places], len(program.agents)
+    estimates = attrs.evolve(whole, own=own, rows=rows, sums=sums)
     return attrs.evolve(state, losses=losses, estimates=estimates)
 
 

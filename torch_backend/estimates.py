@@ -1,6 +1,5 @@
 """The gradient estimates of GlobalValidate, kept up while the agents learn."""
 
-import math
 from collections.abc import Mapping
 from typing import Protocol
 
@@ -11,16 +10,16 @@ from torch import Tensor
 from torch_backend.attacks.attack import Edge
 from torch_backend.delivery import Said
 from torch_backend.distributed import Shard
+from torch_backend.kernels import empty_tensor
 from torch_backend.program import Program
 from torch_backend.weighted_sums import (
     Planes,
     Weighted,
     add_all,
     carry_up,
-    from_words,
     planes_for,
     room_is_short,
-    to_words,
+    statistics_of,
     totals,
 )
 from valid_ref.protocols.global_validate import Estimate
@@ -35,31 +34,30 @@ Row = int | Edge
 
 @attrs.frozen(eq=False)
 class Estimates:
-    """ghat and lhat of every transcript so far: a value, like the state that it is part of.
+    """ghat of every transcript so far: a value, like the state that it is part of.
 
     `rows` are the transcripts: of the `own` agents of this process to all, of Byzantine agents of
-    other processes, and of single edges that ever differed. `sums` is int64
-    [weightings, digits, limbs, rows, d], or, if `summed`, [.., 1, d]: the sum over the own agents,
-    each as its lowest-numbered reporter has it (GV-4). `lengths` has lhat for each weighting and
-    row. `pending` are rounds that are not added up yet; `used` is how much of the room of the
-    lower limbs the digits have used since the last carry.
+    other processes, and of single edges that ever differed. If `counted`, there is one row for
+    each agent, as its lowest-numbered reporter has it (GV-4): all that the statistics need.
+    `sums` is int64 [weightings, digits, limbs, rows, d]. `pending` are rounds that are not added
+    up yet; `used` is how much of the room of the lower limbs the digits have used since the last
+    carry.
 
     Implements: GV-2, GV-12.
     """
 
     parameters: ValidParameters
     planes: Planes
-    summed: bool
+    counted: bool
     own: int
     rows: tuple[Row, ...]
     sums: Tensor
-    lengths: tuple[tuple[int, ...], ...]
     used: int
     pending: tuple[Said, ...]
 
     def add(self, said: Said) -> "Estimates":
         """With one more round; a new transcript begins as a copy of that to all."""
-        new = () if self.summed else tuple(edge for edge in said.edges if edge not in self.rows)
+        new = () if self.counted else tuple(edge for edge in said.edges if edge not in self.rows)
         base = self.flushed()._with_rows(new) if new else self
         with_said = attrs.evolve(base, pending=(*base.pending, said))
         full = (len(with_said.pending) + 1) * said.gammas.nbytes > PENDING_BYTES
@@ -71,40 +69,27 @@ class Estimates:
             self,
             rows=(*self.rows, *edges),
             sums=torch.cat([self.sums, self.sums[:, :, :, copied]], dim=3),
-            lengths=tuple((*old, *(old[i] for i in copied)) for old in self.lengths),
         )
 
     def flushed(self) -> "Estimates":
         """The same estimates with nothing pending."""
         if not self.pending:
             return self
-        sums, used = self.sums.clone(), self.used
+        lattice, used = self.parameters.lattice, self.used
+        sums = empty_tensor(self.sums.shape, torch.int64, self.sums.device).copy_(self.sums)
         waiting: list[Weighted] = []
-        squares: list[list[int]] = []
         for said in self.pending:
             digits = self._digits(said.t)
             most = max((max(row) for row in digits), default=0)
             if room_is_short(used, most):
-                squares += add_all(self.parameters.lattice, waiting, sums, self._summed_rows)
+                add_all(lattice, waiting, sums)
                 waiting = []
                 carry_up(sums)
                 used = 1
             used += most
             waiting.append(Weighted(said.t, self._gammas(said), digits))
-        squares += add_all(self.parameters.lattice, waiting, sums, self._summed_rows)
-        lengths = [list(old) for old in self.lengths]
-        for said, found in zip(self.pending, squares, strict=True):
-            norms = [math.isqrt(square) for square in found]
-            for index, weighting in enumerate(self.parameters.weightings):
-                for row, norm in enumerate(norms):
-                    lengths[index][row] += weighting.weights[said.t - 1] * norm
-        return attrs.evolve(
-            self, sums=sums, lengths=tuple(map(tuple, lengths)), used=used, pending=()
-        )
-
-    @property
-    def _summed_rows(self) -> int | None:
-        return self.own if self.summed else None
+        add_all(lattice, waiting, sums)
+        return attrs.evolve(self, sums=sums, used=used, pending=())
 
     def _digits(self, t: int) -> list[tuple[int, ...]]:
         weights = (weighting.weights[t - 1] for weighting in self.parameters.weightings)
@@ -114,7 +99,7 @@ class Estimates:
         """What the receivers of every transcript kept in a round, [rows, d]."""
         gammas, deviating = said.usable_gammas(), said.usable_edges()
         place = {agent: i for i, agent in enumerate(said.agents)}
-        if self.summed:
+        if self.counted:
             agreed = {
                 place[s]: pair for (s, r), pair in deviating.items() if r == self._reporter(s)
             }
@@ -139,73 +124,47 @@ class Estimates:
         if self.own == agents:
             return whole
         edges = [i for i, row in enumerate(whole.rows) if isinstance(row, tuple)]
-        sums = whole.sums.clone()
-        carry_up(sums)
-        if self.summed:
-            sums = shard.total(sums)
-        else:
-            moved = sums.movedim(3, 0).contiguous()
-            sums = torch.cat([shard.gather(moved[: self.own]), moved[edges]]).movedim(0, 3)
-        mine = [[old[i] for old in whole.lengths] for i in range(self.own)]
-        said = from_words(shard.gather(to_words(mine, sums.device)))
-        lengths = tuple(
-            (*(row[index] for row in said), *(old[i] for i in edges))
-            for index, old in enumerate(whole.lengths)
-        )
+        moved = whole.sums.movedim(3, 0).contiguous()
+        sums = torch.cat([shard.gather(moved[: self.own]), moved[edges]]).movedim(0, 3)
         rows = (*range(agents), *(whole.rows[i] for i in edges))
-        return attrs.evolve(
-            whole, own=agents, rows=rows, sums=sums.contiguous(), lengths=lengths, used=agents
-        )
+        return attrs.evolve(whole, own=agents, rows=rows, sums=sums.contiguous())
 
     def values(self) -> Mapping[Row, Estimate]:
-        """The estimates as they are broadcast: for each weighting d entries of ghat, then lhat.
+        """The estimates as they are broadcast: for each weighting the d entries of ghat.
 
         Implements: GV-2, GV-3.
         """
         done = self.flushed()
         found: dict[Row, list[int]] = {row: [] for row in done.rows}
-        for plane, lengths in zip(done.sums, done.lengths, strict=True):
-            for entries, part, length in zip(
-                found.values(), totals(plane.cpu().numpy()), lengths, strict=True
-            ):
+        for plane in done.sums:
+            for entries, part in zip(found.values(), totals(plane.cpu().numpy()), strict=True):
                 entries.extend(part)
-                entries.append(length)
         return {row: Estimate.of(entries) for row, entries in found.items()}
 
     def statistics(self) -> tuple[tuple[int, int], ...]:
-        """|sum_u ghat_u|^2 and sum_u lhat_u^2 under every weighting, exactly.
+        """|sum_u ghat_u|^2 and sum_u |ghat_u|^2 under every weighting, exactly.
 
         Implements: GV-5, GV-6.
         """
         done, agents = self.flushed(), range(self.parameters.graph.agents)
         place = {row: i for i, row in enumerate(done.rows)}
-        counted = [place.get((u, self._reporter(u)), place[u]) for u in agents]
-        found = []
-        for plane, lengths in zip(done.sums, done.lengths, strict=True):
-            rows = totals(plane.cpu().numpy())
-            if not self.summed:
-                rows = [list(map(sum, zip(*(rows[i] for i in counted), strict=True)))]
-            squares = sum(entry * entry for entry in rows[0])
-            found.append((squares, sum(lengths[i] ** 2 for i in counted)))
-        return tuple(found)
+        chosen = [place.get((u, self._reporter(u)), place[u]) for u in agents]
+        return tuple(statistics_of(plane[:, :, chosen]) for plane in done.sums)
 
 
 def no_estimates(program: Program) -> Estimates:
     """Before round 1: all sums are zero."""
-    parameters, summed = program.parameters, program.estimate == "sum"
-    planes = planes_for(parameters, parameters.graph.agents if summed else 1)
+    parameters, planes = program.parameters, planes_for(program.parameters)
     rows, count, d = program.heard, len(parameters.weightings), parameters.lattice.dimension
-    shape = (count, planes.digits, planes.limbs, 1 if summed else len(rows), d)
+    shape = (count, planes.digits, planes.limbs, len(rows), d)
     sums = torch.zeros(shape, dtype=torch.int64, device=program.device)
-    lengths = ((0,) * len(rows),) * count
     return Estimates(
         parameters=parameters,
         planes=planes,
-        summed=summed,
+        counted=program.estimate == "counted",
         own=len(program.agents),
         rows=rows,
         sums=sums,
-        lengths=lengths,
         used=0,
         pending=(),
     )

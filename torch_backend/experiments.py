@@ -93,12 +93,12 @@ def run_experiment(
         # A run that is validated needs the thresholds of all calibration runs.
         parts = _by_purpose(todo) if experiment.validate else [todo]
         if processes == 1:
-            work = Work(directory, experiment, dataset, options, team)
+            work = Work(directory, experiment, dataset, options, team, own)
             for job in todo:
                 run_job(work, job, watch, stop)
                 team.tell(lambda: results.gather(directory, names))
         else:
-            _Several(directory, experiment, data, options).run(parts, processes, watch, stop)
+            _Several(directory, experiment, data, options, own).run(parts, processes, watch, stop)
         found = team.tell(lambda: _gathered(directory, names))
     return results.Results.of(found)
 
@@ -145,7 +145,8 @@ def _gathered(directory: Path, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _by_purpose(todo: Sequence[Job]) -> list[Sequence[Job]]:
-    return [[job for job in todo if job.purpose == purpose] for purpose in ("calibrate", "measure")]
+    calibration = [job for job in todo if job.purpose != "measure"]
+    return [calibration, [job for job in todo if job.purpose == "measure"]]
 
 
 @attrs.frozen
@@ -156,6 +157,7 @@ class _Several:
     experiment: Experiment
     data: Path | None
     options: Options
+    header: dict[str, Any]
 
     def run(self, parts: Sequence[Sequence[Job]], processes: int, watch: Watch, stop: Stop) -> None:
         """Hand out the jobs, part after part; stop everybody when one fails or when asked to."""
@@ -209,7 +211,9 @@ def _work(several: _Several, tasks: Any, reports: Any, halt: Any) -> None:
         reports.put((job, t))
 
     dataset = load_data(several.experiment, several.data)
-    work = Work(several.directory, several.experiment, dataset, several.options)
+    work = Work(
+        several.directory, several.experiment, dataset, several.options, header=several.header
+    )
     try:
         while not stop():
             with contextlib.suppress(queue.Empty):

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from torch_backend.data.dataset import Dataset
 from torch_backend.distributed import Team, Whole, share
 from torch_backend.engine import State, advance, diverged, divided, gathered, start
 from torch_backend.estimates import statistics
+from torch_backend.kept import KeptRun, KeptRuns, content
 from torch_backend.models.model import PerAgentLosses
 from torch_backend.process import ALONE, Options, Stop, StoppedError, Watch, locked, prepare_process
 from torch_backend.program import Program
@@ -214,13 +216,26 @@ class LearningPart:
 
 @attrs.frozen(eq=False)
 class Work:
-    """What all jobs of an experiment share; only the first of the team touches the directory."""
+    """What all jobs of an experiment share; only the first of the team touches the directory.
+
+    `header` is what the results are made with; only with it are calibration runs kept and found.
+    """
 
     directory: Path
     experiment: Experiment
     dataset: Dataset
     options: Options
     team: Team = ALONE
+    header: Mapping[str, Any] | None = None
+
+    def kept(self, job: Job) -> tuple[KeptRuns, dict[str, Any]] | None:
+        """Where a calibration run may be kept, and under what content; None for other runs.
+
+        Implements: EX-14.
+        """
+        if self.options.cache is None or self.header is None or job.purpose == "measure":
+            return None
+        return KeptRuns(self.options.cache), content(self.header, job)
 
 
 def run_job(work: Work, job: Job, watch: Watch, stop: Stop) -> dict[str, Any]:
@@ -230,7 +245,7 @@ def run_job(work: Work, job: Job, watch: Watch, stop: Stop) -> dict[str, Any]:
     """
     folder = job_directory(work.directory, job.name)
     with contextlib.ExitStack() as held:
-        found = work.team.tell(lambda: _found(work, job, folder, held))
+        found = work.team.tell(lambda: _found(work, job, folder, held, watch))
         if found is None:
             found = _finished(work, job, folder, watch, stop)
         if work.team.first:
@@ -238,11 +253,29 @@ def run_job(work: Work, job: Job, watch: Watch, stop: Stop) -> dict[str, Any]:
     return found
 
 
-def _found(work: Work, job: Job, folder: Path, held: contextlib.ExitStack) -> dict[str, Any] | None:
-    """Hold the folder of a job; its summary, if it is finished."""
+def _found(
+    work: Work, job: Job, folder: Path, held: contextlib.ExitStack, watch: Watch
+) -> dict[str, Any] | None:
+    """Hold the folder of a job; its summary, if it is finished or kept from another experiment."""
     folder.mkdir(parents=True, exist_ok=True)
     held.enter_context(locked(folder, wait=True))
-    return read_summary(work.directory, job.name)
+    found, place = read_summary(work.directory, job.name), work.kept(job)
+    if found is not None or place is None:
+        return found
+    runs, wanted = place
+    run = runs.find(wanted, job)
+    if run is None:
+        return None
+    (folder / CURVE).unlink(missing_ok=True)  # of a job that was begun here
+    for row in run.rows:
+        append_row(folder / CURVE, job.name, row)
+    _write_summary(folder, run.summary)
+    watch(job.name, run.summary["rounds"])
+    return dict(run.summary)
+
+
+def _write_summary(folder: Path, summary: Mapping[str, Any]) -> None:
+    replace_file(folder / SUMMARY, json.dumps(summary, indent=1) + "\n")
 
 
 def _clear(folder: Path) -> None:
@@ -310,7 +343,10 @@ def _ended(program: Program, work: Work, job: Job, folder: Path, last: State) ->
     if _validated(work, job) and not found["lost"]:
         recording = folder / RECORDING if work.options.record else None
         found["validation"] = verdict(program, last, folder / TRANSCRIPTS, recording)
-    replace_file(folder / SUMMARY, json.dumps(found, indent=1) + "\n")
+    _write_summary(folder, found)
+    if (place := work.kept(job)) is not None:
+        runs, wanted = place
+        runs.keep(wanted, KeptRun(found, tuple(read_rows(work.directory, job.name))))
     return found
 
 
@@ -329,12 +365,12 @@ def _weightings(work: Work, job: Job) -> tuple[Weighting, ...]:
     gammas = experiment.detection.gammas
     if not gammas or not experiment.measures(job.rule):
         return ()
-    if job.purpose == "calibrate" or not experiment.validates(job.rule):
+    if job.purpose != "measure" or not experiment.validates(job.rule):
         return measuring_weightings(experiment)
-    named = [other.name for other in jobs(experiment) if other.purpose == "calibrate"]
+    named = [other.name for other in jobs(experiment) if other.purpose != "measure"]
     found = work.team.tell(lambda: [read_summary(work.directory, name) for name in named])
     summaries = [summary for summary in found if summary is not None]
-    return tuple(thresholds(calibration_setting(experiment), gammas, summaries).values())
+    return tuple(thresholds(calibration_setting(experiment), summaries).values())
 
 
 def _summary(program: Program, job: Job, state: State) -> dict[str, Any]:

@@ -235,10 +235,11 @@ def detection_figure(results: Results) -> Figure:
     if image is not None:
         bar = figure.colorbar(image, ax=list(axes), format=PercentFormatter(1.0, decimals=0))
         bar.set_label("runs with an alarm")
-    part = experiment_of(results).detection
+    setting = measured.setting
     figure.suptitle(
-        f"{_caption(results)}\nruns with an alarm; thresholds {part.factor:g} times the largest of "
-        f"{part.runs} runs without attack; largest γ without false alarm: {measured.gamma_max}",
+        f"{_caption(results)}\nruns with an alarm; all thresholds together at level "
+        f"{setting.level:g}, from {setting.runs} runs without attack after {setting.pilots} pilots"
+        f"; largest γ without false alarm: {measured.gamma_max}",
         fontsize=10,
     )
     return figure

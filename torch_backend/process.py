@@ -40,7 +40,8 @@ class Options:
     there are more results: these are part of what a directory was made with. How often a
     checkpoint is saved is not, nor is the number of processes: `chunk` is how many agents'
     gradients are taken at a time, and a process gets whole chunks. By default there are
-    four chunks, so that up to four processes can share them.
+    four chunks, so that up to four processes can share them. Calibration runs are kept in the
+    directory `cache`, if there is one, and found there again.
     """
 
     device: str = "cpu"
@@ -48,6 +49,7 @@ class Options:
     record: bool = False
     checkpoint_every: int = 50
     chunk: int | None = None
+    cache: Path | None = None
 
     def __attrs_post_init__(self) -> None:
         if self.chunk is not None and self.chunk < 1:

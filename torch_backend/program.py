@@ -48,8 +48,9 @@ class Program:
     `chunk` is how many agents' gradients are taken at a time (all, if None): less memory, and the
     same numbers however the agents are divided among processes. The seed gives the data, `coins`
     the keys; a job has coins of its whole configuration. `estimate` says whether the gradient
-    estimates of GlobalValidate are kept up: of every agent, as validation needs them, their sum
-    only, which the statistics need, or none; `dtype` is that of the private gradients.
+    estimates of GlobalValidate are kept up: of every transcript ("agents"), as validation needs
+    them, of each agent as it counts in the statistics ("counted"), or none; `dtype` is that of the
+    private gradients.
     """
 
     parameters: ValidParameters
@@ -69,7 +70,7 @@ class Program:
     shard: Shard = attrs.field(
         default=attrs.Factory(lambda self: Whole(self.parameters.graph.agents), takes_self=True)
     )
-    estimate: Literal["agents", "sum", "none"] = "agents"
+    estimate: Literal["agents", "counted", "none"] = "agents"
     dtype: torch.dtype = torch.float32
 
     def __attrs_post_init__(self) -> None:
@@ -91,8 +92,8 @@ class Program:
                 f"the data are on {self.data.images.device}, the run on {self.device}: make them "
                 "with device_data(.., device) of the same device"
             )
-        if self.estimate not in ("agents", "sum", "none"):
-            raise ConfigError(f"estimate = {self.estimate!r} is none of agents, sum, none")
+        if self.estimate not in ("agents", "counted", "none"):
+            raise ConfigError(f"estimate = {self.estimate!r} is none of agents, counted, none")
         self._check_adversary()
         self.rule.check(self.graph)
 

@@ -22,7 +22,7 @@ from torch_backend.errors import BackendError, ConfigError
 
 RUN, CURVES, SUMMARIES, TIMING = "run.json", "curves.csv", "summaries.jsonl", "timing.jsonl"
 JOBS, CURVE, CHECKPOINT, SUMMARY = "jobs", "curve.csv", "checkpoint.npz", "summary.json"
-FORMAT = "valid-torch/results/1"
+FORMAT = "valid-torch/results/2"
 
 
 class ResultsError(BackendError):
@@ -114,7 +114,7 @@ def open_results(directory: Path, header: dict[str, Any]) -> bool:
         directory.mkdir(parents=True, exist_ok=True)
         replace_file(path, json.dumps(header, indent=1) + "\n")
         return False
-    found = read_header(directory)
+    found = read_header(directory, header["format"])
     differences = header_differences(found, header)
     if differences:
         raise ConfigError(
@@ -139,15 +139,17 @@ def _differences(old: Any, new: Any, path: str) -> Iterator[str]:
         yield f"{path}: {json.dumps(old)} there, {json.dumps(new)} asked for"
 
 
-def read_header(directory: Path) -> dict[str, Any]:
-    """The contents of run.json."""
+def read_header(directory: Path, wanted: str = FORMAT) -> dict[str, Any]:
+    """The contents of run.json, which must be of the format wanted."""
     path = directory / RUN
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ResultsError(f"{directory} holds no results: {error}") from None
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise ResultsError(f"{path} is not of the format {FORMAT}")
+    if not isinstance(found, dict) or found.get("format") != wanted:
+        raise ResultsError(
+            f"{path} is not of the format {wanted}; choose another directory, or delete it"
+        )
     return found
 
 

@@ -15,9 +15,9 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from torch_backend.calibrate import Detection, detection, sigma
+from torch_backend.calibrate import Detection, Joint, detection, sigma
 from torch_backend.config.build import calibration_setting
-from torch_backend.config.experiment import Experiment
+from torch_backend.config.experiment import Experiment, jobs
 from torch_backend.results import Results, replace_file
 from valid_ref.alarms import Alarm
 from valid_ref.document import structure
@@ -90,13 +90,20 @@ def _mean(values: Iterable[float]) -> float:
 
 
 def detection_of(results: Results) -> Detection | None:
-    """Alarm counts, where something was measured and calibrated."""
+    """Alarm counts, where something was measured and all calibration runs ended.
+
+    Implements: EX-15.
+    """
     experiment = experiment_of(results)
-    part = experiment.detection
-    calibrations = [s for s in results.summaries if s["purpose"] == "calibrate"]
-    if not part.gammas or not any(s["statistics"] for s in calibrations):
+    wanted = sum(job.purpose != "measure" for job in jobs(experiment))
+    ended = [
+        summary
+        for summary in results.summaries
+        if summary["purpose"] != "measure" and summary["outcome"] == "finished"
+    ]
+    if not wanted or len(ended) < wanted:
         return None
-    return detection(calibration_setting(experiment), part.gammas, results.summaries)
+    return detection(calibration_setting(experiment), results.summaries)
 
 
 @attrs.frozen
@@ -154,8 +161,16 @@ def print_tables(results: Results, console: Console, *, markdown: bool = False) 
         tables["the validation phase"] = judged_lines(verdicts)
     for title, lines in tables.items():
         _print(title, lines, console, markdown=markdown)
+    if measured is not None:
+        typer.echo(measured.setting.describe())
+    elif lost := [s["job"] for s in results.summaries if _lost_calibration(s)]:
+        typer.echo(f"no thresholds: {lost[0]} diverged, so that honest runs alarm")
     if measured is not None and measured.gamma_max is not None:
         typer.echo(f"gamma_max = {measured.gamma_max}: the largest without a false alarm")
+
+
+def _lost_calibration(summary: Mapping[str, Any]) -> bool:
+    return bool(summary["purpose"] != "measure" and summary["outcome"] == "diverged")
 
 
 def write_tables(results: Results, folder: Path) -> Iterator[Path]:
@@ -166,6 +181,7 @@ def write_tables(results: Results, folder: Path) -> Iterator[Path]:
     texts = {"accuracy.csv": accuracy_csv(cells(results))}
     if (measured := detection_of(results)) is not None:
         texts["detection.csv"] = detection_csv(measured)
+        texts["alarms.csv"] = joint_csv(measured)
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
         replace_file(folder / name, text)
@@ -191,9 +207,8 @@ def accuracy_lines(found: Sequence[Cell]) -> Lines:
 
 
 def alarm_lines(measured: Detection) -> Lines:
-    """One line per attack, one column per gamma: how many of the runs alarm in each test."""
+    """One line per attack: runs that alarm in any test, with interval; by gamma and test."""
     gammas = list(measured.weightings)
-    attacks = list(dict.fromkeys(rate.attack for rate in measured.rates))
     at = {(rate.attack, rate.gamma): rate for rate in measured.rates}
 
     def cell(attack: str, gamma: float) -> str:
@@ -201,10 +216,13 @@ def alarm_lines(measured: Detection) -> Lines:
         lost = f" ({rate.diverged} diverged)" if rate.diverged else ""
         return f"{rate.optimality}, {rate.heterogeneity} of {rate.runs}{lost}"
 
-    return [
-        ("attack", *(f"gamma {gamma:g}" for gamma in gammas)),
-        *((shown(attack), *(cell(attack, gamma) for gamma in gammas)) for attack in attacks),
-    ]
+    def row(one: Joint) -> Sequence[str]:
+        low, high = one.interval
+        share = f"{one.alarms} of {one.runs} ({low:.3f} to {high:.3f})"
+        return shown(one.attack), share, *(cell(one.attack, gamma) for gamma in gammas)
+
+    heading = ("attack", "any test (95 %)", *(f"gamma {gamma:g}" for gamma in gammas))
+    return [heading, *map(row, measured.joint)]
 
 
 def judged_lines(found: Sequence[Judged]) -> Lines:
@@ -244,6 +262,8 @@ def detection_csv(measured: Detection) -> str:
             str(rate.ratio),
             str(measured.weightings[rate.gamma].optimality),
             str(measured.weightings[rate.gamma].heterogeneity),
+            str(measured.weightings[rate.gamma].optimality_low),
+            str(measured.weightings[rate.gamma].heterogeneity_low),
         ]
         for rate in measured.rates
     ]
@@ -259,8 +279,20 @@ def detection_csv(measured: Detection) -> str:
         "ratio",
         "optimality_threshold",
         "heterogeneity_threshold",
+        "optimality_low",
+        "heterogeneity_low",
     ]
     return _csv([heading, *lines])
+
+
+def joint_csv(measured: Detection) -> str:
+    """Runs that alarm in any test, with the ends of the interval, and the level promised."""
+    lines = [
+        [one.attack, str(one.runs), str(one.alarms), *map(str, one.interval), promised]
+        for promised in [str(float(measured.setting.achieved))]
+        for one in measured.joint
+    ]
+    return _csv([["attack", "runs", "alarms", "low", "high", "level"], *lines])
 
 
 def _csv(lines: Lines) -> str:

@@ -178,7 +178,7 @@ def _check(program: Program, state: State, transcripts: StoredTranscripts, keys:
         )
     if len(keys) != program.graph.agents:
         raise ConfigError(f"{len(keys)} keys for {program.graph.agents} agents", clause="LV-3")
-    whole = state.estimates is not None and not state.estimates.summed
+    whole = state.estimates is not None and not state.estimates.counted
     if not whole or state.estimates is None or state.estimates.own != program.graph.agents:
         raise ConfigError(
             'validation needs the estimates of every agent: train with estimate = "agents" and '

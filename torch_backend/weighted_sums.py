@@ -16,14 +16,13 @@ import torch
 from torch import Tensor
 
 from torch_backend import lattice
-from torch_backend.errors import ConfigError
 from torch_backend.kernels import compiled_loops, in_threads
 from valid_ref.lattice import WORD_LIMIT, LatticeParameters
 from valid_ref.protocols.parameters import ValidParameters
 
 DIGIT, LIMB = 31, 24
-WORDS = 10
-"""Integers that are sent between processes have at most 310 bits."""
+SQUARED_COLUMNS = 1 << 14
+"""So many products of two limbs add up in a word."""
 
 
 @attrs.frozen
@@ -48,10 +47,8 @@ def limbs_of(gradients: Tensor, limbs: int) -> list[Tensor]:
     return [*low, gradients >> (LIMB * (limbs - 1))]
 
 
-def planes_for(parameters: ValidParameters, summed: int = 1) -> Planes:
+def planes_for(parameters: ValidParameters) -> Planes:
     """The fewest limbs with which the last one cannot wrap in T rounds, carries included.
-
-    `summed` is how many gradients are added up before they are weighted.
 
     Implements: GV-9.
     """
@@ -60,13 +57,7 @@ def planes_for(parameters: ValidParameters, summed: int = 1) -> Planes:
     digits = max(1, -(-heaviest.bit_length() // DIGIT))
     total = max(sum(w) for w in weights) if digits == 1 else len(weights[0]) << DIGIT
     steps = parameters.lattice.schedule.gradient
-    largest = summed * (parameters.lattice.gradient_limit // min(steps) + 1)
-    if largest >= WORD_LIMIT:
-        raise ConfigError(
-            f"a sum of {summed} gradients can reach {largest}, beyond 2^62: raise the gradient "
-            'steps A_t or use estimate = "agents"',
-            clause="GV-9",
-        )
+    largest = parameters.lattice.gradient_limit // min(steps) + 1
     limbs = 1
     while total * ((largest >> (LIMB * (limbs - 1))) + 2) >= WORD_LIMIT >> 1:
         limbs += 1
@@ -137,22 +128,41 @@ def squared_norms(rows: Tensor) -> list[int]:
     return found
 
 
-def to_words(values: list[list[int]], device: torch.device) -> Tensor:
-    """Integers from 0 to 2^310 - 1 as words of 31 bits, [rows, columns, words], for sending."""
-    mask = (1 << DIGIT) - 1
-    words = [
-        [[value >> (DIGIT * i) & mask for i in range(WORDS)] for value in row] for row in values
-    ]
-    shape = (len(values), len(values[0]) if values else 0, WORDS)
-    return torch.tensor(words, dtype=torch.int64, device=device).reshape(shape)
+def statistics_of(planes: Tensor) -> tuple[int, int]:
+    """|sum_u ghat_u|^2 and sum_u |ghat_u|^2 of one weighting, from planes [digits, limbs, rows, d].
+
+    Implements: GV-5, GV-6, GV-9.
+    """
+    if len(planes) > 1:
+        rows = totals(planes.cpu().numpy())
+        sums = [sum(column) for column in zip(*rows, strict=True)]
+        return sum(entry**2 for entry in sums), sum(entry**2 for row in rows for entry in row)
+    optimality = heterogeneity = 0
+    for begin in range(0, planes.shape[3], SQUARED_COLUMNS):
+        limbs = _spread(list(planes[0, :, :, begin : begin + SQUARED_COLUMNS]))
+        heterogeneity += _squared(limbs)
+        optimality += _squared(_spread([limb.sum(dim=0, keepdim=True) for limb in limbs]))
+    return optimality, heterogeneity
 
 
-def from_words(words: Tensor) -> list[list[int]]:
-    """The integers that `to_words` wrote."""
-    return [
-        [sum(word << (DIGIT * i) for i, word in enumerate(value)) for value in row]
-        for row in words.tolist()
-    ]
+def _spread(limbs: Sequence[Tensor]) -> list[Tensor]:
+    """The same numbers in two limbs more, lowest first: all have 24 bits, the last has the sign."""
+    mask, carry, found = (1 << LIMB) - 1, torch.zeros_like(limbs[0]), []
+    for limb in limbs:
+        carry = carry + limb
+        found.append(carry & mask)
+        carry = carry >> LIMB
+    return [*found, carry & mask, carry >> LIMB]
+
+
+def _squared(limbs: Sequence[Tensor]) -> int:
+    """The sum of the squares of all entries, [rows, columns], of which limbs were made."""
+    found = 0
+    for i, left in enumerate(limbs):
+        for j, right in enumerate(limbs[: i + 1]):
+            value = sum((left * right).sum(dim=1).tolist())
+            found += value << (LIMB * (i + j) + (i != j))
+    return found
 
 
 QUOTIENT = 2**50
@@ -160,9 +170,6 @@ QUOTIENT = 2**50
 
 COLUMNS = 1 << 11
 """Columns of all planes that stay in the cache while the rounds pass."""
-
-Squares = list[int]
-"""|g|^2 of every row, in integers of any size."""
 
 
 @attrs.frozen(eq=False)
@@ -174,99 +181,45 @@ class Weighted:
     digits: list[tuple[int, ...]]
 
 
-def add_all(
-    parameters: LatticeParameters, rounds: Sequence[Weighted], sums: Tensor, summed: int | None
-) -> list[Squares]:
-    """Add w_t g(t) of these rounds to the planes, in place; |g(t)|^2 of every round and row.
-
-    If `summed` is a number, the gradients of so many rows are added up first.
+def add_all(parameters: LatticeParameters, rounds: Sequence[Weighted], sums: Tensor) -> None:
+    """Add w_t g(t) of these rounds to the planes, in place.
 
     Implements: AR-8, GV-2, GV-9.
     """
     if not rounds:
-        return []
+        return
     loops = compiled_loops(sums, *(one.gammas for one in rounds))
     smallest = min(parameters.schedule.A(one.t) for one in rounds)
     if loops is None or parameters.gradient_limit // smallest >= QUOTIENT:
-        return [_add(parameters, one, sums, summed) for one in rounds]
-    if summed is None:
-        return _add_weighted(loops, parameters, rounds, sums)
-    return [_add_summed(loops, parameters, one, sums, summed) for one in rounds]
+        for one in rounds:
+            _add(parameters, one, sums)
+    else:
+        _add_compiled(loops, parameters, rounds, sums)
 
 
-def _add(parameters: LatticeParameters, one: Weighted, sums: Tensor, summed: int | None) -> Squares:
-    gradients = lattice.read_gradients(parameters, one.t, one.gammas)
-    squares = squared_norms(gradients)
-    if summed is not None:
-        gradients = gradients[:summed].sum(dim=0, keepdim=True)
-    _add_limbs(one, gradients, sums)
-    return squares
-
-
-def _add_limbs(one: Weighted, gradients: Tensor, sums: Tensor) -> None:
-    limbs = limbs_of(gradients, sums.shape[2])
+def _add(parameters: LatticeParameters, one: Weighted, sums: Tensor) -> None:
+    limbs = limbs_of(lattice.read_gradients(parameters, one.t, one.gammas), sums.shape[2])
     for index, digits in enumerate(one.digits):
         for i, digit in enumerate(digits):
             for j, limb in enumerate(limbs):
                 sums[index, i, j].add_(limb, alpha=digit)
 
 
-def _add_summed(
-    loops: ModuleType, parameters: LatticeParameters, one: Weighted, sums: Tensor, summed: int
-) -> Squares:
-    rows, d = one.gammas.shape
-    total = torch.zeros((1, d), dtype=torch.int64)
-    gammas, A = one.gammas.numpy(), parameters.schedule.A(one.t)
-
-    def work(begin: int, end: int) -> "np.ndarray[tuple[int, int], np.dtype[np.int64]]":
-        squares = np.zeros((rows, 6), dtype=np.int64)
-        loops.add_gradients(
-            gammas=gammas,
-            A=A,
-            rows=summed,
-            total=total.numpy()[0],
-            squares=squares,
-            begin=begin,
-            end=end,
-        )
-        return squares
-
-    parts = in_threads(d, work)
-    _add_limbs(one, total, sums)
-    return [_square(row) for row in sum(parts[1:], parts[0]).tolist()]
-
-
-def _add_weighted(
+def _add_compiled(
     loops: ModuleType, parameters: LatticeParameters, rounds: Sequence[Weighted], sums: Tensor
-) -> list[Squares]:
-    rows, d = rounds[0].gammas.shape
+) -> None:
     planes = sums.numpy()
     known = [
         (one.gammas.numpy(), parameters.schedule.A(one.t), np.array(one.digits, dtype=np.int64))
         for one in rounds
     ]
 
-    def work(begin: int, end: int) -> "np.ndarray[tuple[int, int, int], np.dtype[np.int64]]":
-        squares = np.zeros((len(rounds), rows, 6), dtype=np.int64)
+    def work(begin: int, end: int) -> None:
         for left in range(begin, end, COLUMNS):
-            for number, (gammas, A, digits) in enumerate(known):
-                right = min(end, left + COLUMNS)
+            right = min(end, left + COLUMNS)
+            for gammas, A, digits in known:
                 loops.add_weighted(
-                    gammas=gammas,
-                    A=A,
-                    digits=digits,
-                    sums=planes,
-                    squares=squares[number],
-                    begin=left,
-                    end=right,
+                    gammas=gammas, A=A, digits=digits, sums=planes, begin=left, end=right
                 )
-        return squares
 
-    parts = in_threads(d, work)
-    return [[_square(row) for row in one] for one in sum(parts[1:], parts[0]).tolist()]
-
-
-def _square(parts: Sequence[int]) -> int:
-    """The integer that the compiled loop cut: limbs of 25 bits, each sum in halves of 32."""
-    low, cross, high = (parts[i] + (parts[i + 1] << 32) for i in (0, 2, 4))
-    return low + (cross << 26) + (high << 50)
+    in_threads(sums.shape[4], work)

@@ -107,7 +107,8 @@ def rows() -> dict[str, list[str]]:
 
 
 def test_the_committed_table_is_of_these_vectors_and_all_is_as_it_must_be() -> None:
-    number = len((VECTORS / "ids.txt").read_text().splitlines())
+    lines = (VECTORS / "ids.txt").read_text().splitlines()
+    number = sum(not line.endswith(" retired") for line in lines)
     found = rows()
     held = [f"{name}, `--flood held`" for name in ("JavaScript", "C++")]
     names = ["reference", EXAMPLE.name, "JavaScript", "C++", *held, "all in turn"]

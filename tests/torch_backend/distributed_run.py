@@ -26,7 +26,7 @@ def a_program(name: str, estimate: str) -> Program:
 def main(directory: Path) -> None:
     torch.set_num_threads(1)
     for name in ("none", "per_edge", "consistent"):
-        for estimate in ("agents", "sum"):
+        for estimate in ("agents", "counted"):
             program = a_program(name, estimate)
             shard = join(program.graph.agents, program.device, program.chunk)
             program = attrs.evolve(program, shard=shard)

@@ -34,7 +34,7 @@ attacks = [{ kind = "none" }, { kind = "gaussian", sigma = 0.1, variant = "per_e
 byzantine = [3]
 validate = true
 evaluation = { every = 3 }
-detection = { gammas = [0.5, 0.9] }
+detection = { gammas = [0.5, 0.9], level = 0.25, pilots = 2 }
 """
 
 

@@ -21,7 +21,7 @@ def a_program(script: object, **others: object) -> engine.Program:
 
 @pytest.mark.checks("EX-11")
 @pytest.mark.parametrize("script", [per_edge, rude])
-@pytest.mark.parametrize("estimate", ["agents", "sum", "none"])
+@pytest.mark.parametrize("estimate", ["agents", "counted", "none"])
 def test_a_run_goes_on_as_if_it_had_not_stopped(tmp_path: Path, script, estimate: str) -> None:
     run = a_program(script, estimate=estimate)
     states, _said = learn(run)
@@ -47,6 +47,7 @@ def test_files_that_are_no_checkpoint_of_the_run_are_refused(tmp_path: Path) -> 
     for change in (
         program(parse_family("cycle:5")),
         attrs.evolve(run, estimate="none"),
+        attrs.evolve(run, estimate="counted"),
         a_program(per_edge, dtype=torch.float64),
     ):
         with pytest.raises(CheckpointError, match="remove it to begin anew"):
@@ -68,9 +69,9 @@ def test_files_that_are_no_checkpoint_of_the_run_are_refused(tmp_path: Path) -> 
         checkpoint.save(path, attrs.evolve(state, **changed))
         with pytest.raises(CheckpointError, match="no checkpoint of this run"):
             checkpoint.load(path, run)
-    with mock.patch.object(checkpoint, "FORMAT", "valid-torch/checkpoint/0"):
+    with mock.patch.object(checkpoint, "FORMAT", "valid-torch/checkpoint/2"):
         checkpoint.save(path, state)
-    with pytest.raises(CheckpointError, match="format 'valid-torch/checkpoint/0'"):
+    with pytest.raises(CheckpointError, match="checkpoint/2', where 'valid-torch/checkpoint/3' is"):
         checkpoint.load(path, run)
     np.savez(tmp_path / "other.npz", a=np.array(1))
     with pytest.raises(CheckpointError):

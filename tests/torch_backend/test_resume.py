@@ -61,6 +61,7 @@ def test_processes_whose_first_is_killed_end_by_themselves(
     """The next call waits for whoever still writes, and ends with the same bytes."""
     program = "from torch_backend.cli import main; main()"
     command = [sys.executable, "-c", program, "run", tiny, "-q", "--jobs", "2", "-o", "run"]
+    command.append("--no-cache")
     first = subprocess.Popen(command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)})
     while first.poll() is None and len([*(tmp_path / "run").glob("jobs/*")]) < begun:
         time.sleep(0.01)
@@ -116,6 +117,61 @@ def test_a_finished_job_is_not_computed_again(tiny: str, whole: Path) -> None:
     before = contents(whole)
     run_experiment(load(tiny), whole, Options(), watch=lambda *_: pytest.fail("computed"))
     assert contents(whole) == before
+
+
+@pytest.mark.checks("EX-14")
+def test_a_calibration_run_is_found_again_by_its_content(
+    tmp_path: Path, tiny: str, whole: Path
+) -> None:
+    """By another level, attack or purpose; not where anything that it depends on differs."""
+    options = Options(cache=tmp_path / "cache")
+    run_experiment(load(tiny), tmp_path / "first", options)
+    assert contents(tmp_path / "first") == contents(whole)
+
+    def computed(name: str, *changes: str, cache: Options = options) -> set[str]:
+        rounds: dict[str, list[int]] = {}
+        run_experiment(
+            load(tiny, changes=[*changes, 'rules=[{kind="valid"}]', 'attacks=[{kind="none"}]']),
+            tmp_path / name,
+            cache,
+            watch=lambda job, t: rounds.setdefault(job, []).append(t),
+        )
+        return {job for job, seen in rounds.items() if len(seen) > 1}
+
+    own = {"valid_none_seed=1"}
+    assert computed("fewer", "detection.level=0.5", "detection.pilots=1") == own
+    # the second pilot of before is ranked now, and has a name of its own
+    summary = results.read_summary(tmp_path / "fewer", "calibrate_valid_none_seed=1001")
+    before = results.read_summary(whole, "pilot_valid_none_seed=1001")
+    assert summary is not None
+    assert before is not None
+    assert {key for key in before if before[key] != summary[key]} == {"job", "purpose"}
+    assert computed("unvalidated", "validate=false") == own
+    everything = set(results.read_header(tmp_path / "unvalidated")["jobs"])
+    assert computed("batch", "batch=9") == everything
+    assert computed("gammas", "detection.gammas=[0.5]") == everything
+    assert computed("common", "common_seed=1") == everything
+    assert computed("threads", cache=Options(threads=2, cache=options.cache)) == everything
+    assert computed("none", cache=Options()) == everything
+
+
+@pytest.mark.checks("EX-14")
+def test_what_is_kept_is_not_trusted_if_it_is_not_whole(
+    tmp_path: Path, tiny: str, whole: Path
+) -> None:
+    options = Options(cache=tmp_path / "cache")
+    run_experiment(load(tiny), tmp_path / "first", options)
+    kept = sorted((tmp_path / "cache").iterdir())
+    assert len(kept) == 5
+    kept[0].write_text(kept[0].read_text()[:100])
+    kept[1].write_text(kept[2].read_text())
+    kept[3].write_text("[]")
+    run_experiment(load(tiny), tmp_path / "second", options)
+    assert contents(tmp_path / "second") == contents(whole)
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    run_experiment(load(tiny), tmp_path / "third", Options(cache=blocked / "cache"))
+    assert contents(tmp_path / "third") == contents(whole)
 
 
 @pytest.mark.checks("EX-14")

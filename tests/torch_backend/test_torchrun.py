@@ -51,6 +51,7 @@ def started(scratch: Path, *others: str, processes: int = 2) -> "subprocess.Pope
         "tiny.toml",
         "-o",
         "run",
+        "--no-cache",
         *others,
     ]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}

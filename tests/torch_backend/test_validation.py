@@ -85,7 +85,7 @@ def test_everybody_ends_as_in_the_reference(tmp_path: Path, case: str) -> None:
     [
         lambda value: value[:-1],
         lambda value: (),
-        lambda value: (*value[:-1], -1),
+        lambda value: (*value[:-1], -(10**60)),
         lambda value: (*value[:-1], 10**60),
         lambda value: (10**60, *value[1:]),
         lambda value: (True, *value[1:]),
@@ -150,24 +150,33 @@ def test_validation_that_cannot_begin_is_refused(tmp_path: Path) -> None:
         validate(run, states[-1], stored, keys[1:])
     with pytest.raises(ConfigError, match="estimates of every agent"):
         validate(run, attrs.evolve(states[-1], estimates=None), stored, keys)
-    summed = learn(attrs.evolve(run, estimate="sum"))[0][-1]
+    counted = learn(attrs.evolve(run, estimate="counted"))[0][-1]
     with pytest.raises(ConfigError, match="estimates of every agent"):
-        validate(run, summed, stored, keys)
+        validate(run, counted, stored, keys)
 
 
 @pytest.mark.checks("GV-3")
 def test_only_estimates_have_the_form_of_estimates() -> None:
     """Those of the backend are known; any other tuple must pass the definition."""
     parameters = a_program("honest").parameters
-    width = len(parameters.weightings) * (parameters.lattice.dimension + 1)
+    width = len(parameters.weightings) * parameters.lattice.dimension
     own = (1,) * width
     measures = StoredMeasures(
         parameters, row_of={}, hashed=lambda _keys: {}, estimates={0: own}, excesses={}
     )
     assert measures.is_estimate(own)
     assert measures.is_estimate((0,) * width)
-    beyond = parameters.lattice.gradient_limit * sum(parameters.weightings[0].weights) + 1
-    for value in ((), (1,), (True,) * width, [0] * width, (beyond, *own[1:]), (*own[1:], -1), None):
+    heaviest = max(sum(weighting.weights) for weighting in parameters.weightings)
+    beyond = parameters.lattice.gradient_limit * heaviest + 1
+    for value in (
+        (),
+        (1,),
+        (True,) * width,
+        [0] * width,
+        (beyond, *own[1:]),
+        (*own[1:], -beyond),
+        None,
+    ):
         assert not measures.is_estimate(value)
 
 

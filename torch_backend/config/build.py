@@ -144,12 +144,15 @@ def calibration_setting(experiment: Experiment) -> StatisticsSetting:
 
     Implements: EX-10.
     """
+    part = experiment.detection
     return StatisticsSetting(
-        experiment.rounds,
-        build_graph(experiment).agents,
-        experiment.precision.fraction_bits,
-        experiment.detection.bits,
-        experiment.detection.factor,
+        rounds=experiment.rounds,
+        bits=part.bits,
+        gammas=part.gammas,
+        level=part.level,
+        tails=part.tails,
+        pilots=part.pilots,
+        runs=part.rehearsals,
     )
 
 
@@ -158,13 +161,13 @@ def measuring_weightings(experiment: Experiment) -> tuple[Weighting, ...]:
 
     Implements: EX-10.
     """
-    setting = calibration_setting(experiment)
+    bits = experiment.detection.bits
     return tuple(
         make_weighting(
             weighting_name(gamma),
-            exponential_weights(setting.rounds, gamma, setting.bits),
-            setting.agents,
-            setting.fraction_bits,
+            exponential_weights(experiment.rounds, gamma, bits),
+            build_graph(experiment).agents,
+            experiment.precision.fraction_bits,
             optimality=NO_THRESHOLD,
             heterogeneity=NO_THRESHOLD,
         )
@@ -194,14 +197,15 @@ def build_program(
 ) -> Program:
     """The program of a job; the same seed gives the same data, batches and start to every rule.
 
-    Implements: EX-9, EX-12.
+    Implements: EX-9, EX-10, EX-12.
     """
     graph = build_graph(experiment)
-    split = experiment.partition.split(dataset, graph.agents, job.seed)
+    drawn = experiment.drawn_from(job.seed)
+    split = experiment.partition.split(dataset, graph.agents, drawn)
     model = experiment.model.build(dataset.features, dataset.classes)
     images = len(dataset.train_labels) // graph.agents
     return Program(
-        parameters=build_parameters(experiment, model, images, job.seed, weightings),
+        parameters=build_parameters(experiment, model, images, drawn, weightings),
         model=model,
         data=device_data(dataset, split, experiment.pixels, device),
         split=split,
@@ -212,5 +216,5 @@ def build_program(
         seed=job.seed,
         coins=job_coins(experiment, job),
         device=device,
-        estimate="sum" if weightings else "none",
+        estimate="counted" if weightings else "none",
     )

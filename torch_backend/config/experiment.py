@@ -11,6 +11,7 @@ from torch_backend.models import Mlp, ModelPart
 from torch_backend.options import real, whole
 from torch_backend.rules import RulePart, ValidRule
 from valid_ref.document import unstructure
+from valid_ref.guarantees.calibration import Tails, rank, required_runs
 from valid_ref.lattice import MERSENNE_61
 from valid_ref.scenario.parts import ConfiguredBounds, Family, GraphPart, NoBounds
 from valid_ref.schedule import Precision
@@ -118,17 +119,22 @@ class Evaluation:
 class DetectionOptions:
     """The weightings of GlobalValidate, and how their thresholds are calibrated.
 
-    Calibration takes `runs` attack-free runs with the seeds from `first_seed` on, and multiplies
-    the largest value of each statistic by `factor`. No gammas: nothing is measured.
+    An honest run alarms at most with probability `level` in any test of any gamma, on the upper
+    side or, with `tails` = "both", on either. Calibration takes attack-free runs with the seeds
+    from `first_seed` on: first the `pilots`, which only say how much each statistic varies, then
+    the `runs` among which a run is ranked, by default as few as the level needs. No gammas:
+    nothing is measured.
 
     Implements: EX-10.
     """
 
     gammas: tuple[float, ...] = (0.9, 0.99)
     bits: int = attrs.field(default=30, validator=whole(1))
-    runs: int = attrs.field(default=5, validator=whole(5))
+    level: float = attrs.field(default=0.05, validator=real(0, 1, above=True))
+    tails: Tails = Tails.UPPER
+    pilots: int = attrs.field(default=5, validator=whole(1))
+    runs: int | None = attrs.field(default=None, validator=whole(1))
     first_seed: int = attrs.field(default=1000, validator=whole(0))
-    factor: float = attrs.field(default=1.1, validator=real(1))
 
     def __attrs_post_init__(self) -> None:
         for gamma in self.gammas:
@@ -136,23 +142,45 @@ class DetectionOptions:
                 raise ConfigError(f"gamma = {gamma} is outside 0..1", clause="GV-1")
         if len(set(self.gammas)) < len(self.gammas):
             raise ConfigError("a gamma stands twice in the list", clause="GV-12")
+        rank(self.level, self.rehearsals)  # refuses too few, before anything is run
+
+    @property
+    def rehearsals(self) -> int:
+        """How many runs a run is ranked among.
+
+        Implements: EX-10.
+        """
+        return required_runs(self.level) if self.runs is None else self.runs
+
+    @property
+    def pilot_seeds(self) -> tuple[int, ...]:
+        """The seeds of the pilots; none where nothing is measured."""
+        return tuple(range(self.first_seed, self.first_seed + self.pilots)) if self.gammas else ()
+
+    @property
+    def ranked_seeds(self) -> tuple[int, ...]:
+        """The seeds of the runs among which a run is ranked; none where nothing is measured."""
+        first = self.first_seed + self.pilots
+        return tuple(range(first, first + self.rehearsals)) if self.gammas else ()
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """The seeds of the calibration runs; none where nothing is measured."""
-        return tuple(range(self.first_seed, self.first_seed + self.runs)) if self.gammas else ()
+        """The seeds of all calibration runs."""
+        return self.pilot_seeds + self.ranked_seeds
 
 
-FORMAT = "valid-torch/experiment/1"
+FORMAT = "valid-torch/experiment/2"
 
 
 @attrs.frozen
 class Experiment:
     """Network, data, model, steps, start, and the rules, attacks and seeds to be run.
 
-    Every rule is run against every attack with every seed. `byzantine` are the agents that attack;
-    with the attack "none" there are none. `validate` runs the validation phase on the transcripts
-    of every run of the rule "valid"; `figures` are the plots to be made.
+    Every rule is run against every attack with every seed. With a `common_seed` partition and start
+    are drawn from it for all runs, calibration included, and the seed of a run draws its batches
+    and the noise of its attack alone; without, the seed of a run draws everything. `byzantine` are
+    the agents that attack; with the attack "none" there are none. `validate` runs the validation
+    phase on the transcripts of every run of the rule "valid"; `figures` are the plots to be made.
 
     Implements: EX-12.
     """
@@ -174,6 +202,7 @@ class Experiment:
     attacks: tuple[NoAttack | AttackPart, ...] = (NoAttack(),)
     byzantine: tuple[int, ...] = (4,)
     seeds: tuple[int, ...] = (1, 2, 3)
+    common_seed: int | None = attrs.field(default=None, validator=whole(0))
     evaluation: Evaluation = Evaluation()
     detection: DetectionOptions = DetectionOptions()
     bounds: BoundsPart = NoBounds()
@@ -201,6 +230,13 @@ class Experiment:
         if attacked and not self.byzantine:
             raise ConfigError("an attack needs Byzantine agents", clause="EX-8")
 
+    def drawn_from(self, seed: int) -> int:
+        """The seed of partition and start of a run with this seed.
+
+        Implements: EX-10.
+        """
+        return seed if self.common_seed is None else self.common_seed
+
     def measures(self, rule: RulePart) -> bool:
         """Whether runs of this rule have statistics: GlobalValidate is of VALID alone."""
         return isinstance(rule, ValidRule) and bool(self.detection.gammas)
@@ -222,7 +258,7 @@ def experiment_document(experiment: Experiment) -> dict[str, Any]:
     return document
 
 
-Purpose = Literal["calibrate", "measure"]
+Purpose = Literal["pilot", "calibrate", "measure"]
 
 
 @attrs.frozen
@@ -238,7 +274,7 @@ class Job:
     def name(self) -> str:
         """A name that tells the jobs of an experiment apart, fit for a file."""
         words = (label(self.rule), label(self.attack), f"seed={self.seed}")
-        prefix = "calibrate_" if self.purpose == "calibrate" else ""
+        prefix = "" if self.purpose == "measure" else f"{self.purpose}_"
         return prefix + "_".join(words)
 
     @property
@@ -253,8 +289,10 @@ def jobs(experiment: Experiment) -> tuple[Job, ...]:
     Implements: EX-10, EX-14.
     """
     measured = any(isinstance(rule, ValidRule) for rule in experiment.rules)
-    seeds = experiment.detection.seeds if measured else ()
-    calibration = [Job("calibrate", ValidRule(), NoAttack(), seed) for seed in seeds]
+    part, plain = experiment.detection, (ValidRule(), NoAttack())
+    pilots = [Job("pilot", *plain, seed) for seed in part.pilot_seeds]
+    ranked = [Job("calibrate", *plain, seed) for seed in part.ranked_seeds]
+    calibration = [*pilots, *ranked] if measured else []
     return (
         *calibration,
         *(

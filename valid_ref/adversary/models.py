@@ -32,11 +32,12 @@ class Gaussian:
     """Additive Gaussian noise: x_b + N(0, sigma^2) in every entry, anew in every round.
 
     With the consistent gradient g = (y - x)/alpha and one noise for all receivers nothing is
-    locally wrong; the gradient is then of size sigma sqrt(d)/alpha, which grows with T, so the
-    global tests (or the norm bound) must see it unless sigma is tiny.
+    locally wrong; the gradient is then of size sigma sqrt(d)/alpha, which grows with T. In the
+    averages of GlobalValidate most of it cancels out (P27), so a test or the norm bound sees it
+    unless sigma is small.
 
-    Expected: consistent, one noise: TOO_HETEROGENEOUS or NOT_OPTIMAL at every honest agent when
-    the average of the noise over the rounds exceeds a threshold, else valid. Honest gradient:
+    Expected: consistent, one noise: NOT_OPTIMAL or TOO_HETEROGENEOUS at every honest agent when
+    sigma sqrt(d sum_t w_t^2)/(alpha W) exceeds the threshold, else valid. Honest gradient:
     BROKEN_RELATION at every honest agent. Per edge: INCONSISTENT_HASHES at every honest agent.
     """
 

@@ -63,9 +63,9 @@ ALARMS: Mapping[Alarm, str] = {
     Alarm.INCONSISTENT_ESTIMATES: "two neighbours of an agent report different estimates of it",
     Alarm.SELF_ESTIMATE_MISMATCH: "a neighbour's estimate of its gradient is not its own",
     Alarm.NOT_OPTIMAL: "the gradients of all agents do not cancel out",
+    Alarm.TOO_OPTIMAL: "the gradients of all agents cancel out better than those of honest runs",
     Alarm.TOO_HETEROGENEOUS: "the gradients are larger than honest data allow",
-    Alarm.TOO_OPTIMAL: "the gradients of all agents cancel out better than honest ones do",
-    Alarm.TOO_HOMOGENEOUS: "the gradients are smaller than those of honest agents",
+    Alarm.TOO_HOMOGENEOUS: "the gradients are smaller than those of honest runs",
     Alarm.NEIGHBOUR_ALARM: "a neighbour says that it has an alarm",
 }
 """Why an agent objects."""

@@ -47,6 +47,11 @@ def test_run_table_and_plot(made: Path) -> None:
     assert len(lines) == 1 + 4
     detection = (made / "tables" / "detection.csv").read_text().splitlines()
     assert len(detection) == 1 + 2 * 2
+    alarms = (made / "tables" / "alarms.csv").read_text().splitlines()
+    assert alarms[0] == "attack,runs,alarms,low,high,level"
+    assert alarms[1].startswith("none,1,0,0.0,0.975")
+    assert alarms[1].endswith(",0.25")
+    assert "probability at most 1/4" in printed
     assert call("plot", made / "run").split() == [
         str(made / "run" / "plots" / name) for name in ("rounds.png", "rounds.svg")
     ]
@@ -57,6 +62,26 @@ def test_an_attack_with_an_option_called_label_has_a_row_of_its_own(made: Path) 
     attacks = 'attacks=[{kind="none"}, {kind="benign", label=2}]'
     call("run", made / "tiny.toml", "-o", made / "benign", "--set", "seeds=[1]", "--set", attacks)
     assert "| VALID | benign label=2 |" in call("table", made / "benign", "--markdown")
+
+
+@pytest.mark.checks("EX-15", "EX-19")
+def test_false_alarms_are_counted_and_the_same_call_goes_on(made: Path) -> None:
+    arguments = ["false-alarms", made / "tiny.toml", "--runs", "2", "-o", made / "honest"]
+    changes = ["--set", "rounds=3", "--set", "common_seed=1"]
+    printed = call(*arguments, *changes)
+    assert "2 honest runs are judged, 10 runs in all" in printed
+    assert "of 2 honest runs alarm" in printed
+    assert "promised is at most 0.2500" in printed
+    assert call(*arguments, *changes) == printed
+
+
+@pytest.mark.checks("EX-14")
+def test_calibration_runs_are_kept_unless_they_are_not_wanted(made: Path, tmp_path: Path) -> None:
+    common = ["run", made / "tiny.toml", "-q", "--set", "rounds=2", "--set", "validate=false"]
+    call(*common, "--cache", tmp_path / "kept", "-o", tmp_path / "one")
+    assert len([*(tmp_path / "kept").iterdir()]) == 5
+    call(*common, "--cache", tmp_path / "none", "--no-cache", "-o", tmp_path / "two")
+    assert not (tmp_path / "none").exists()
 
 
 @pytest.mark.checks("EX-12")
@@ -94,6 +119,7 @@ def test_bad_input_is_one_line_and_status_2(
         (("run", "demo", "--device", "cuda:7", "-o", str(made / "y")), "cannot be used"),
         (("table", str(made / "nothing")), "holds no results"),
         (("plot", str(made)), "holds no results"),
+        (("run", "demo", "--set", "detection.runs=18"), "the level 0.05 needs 19"),
     ):
         printed = refused(monkeypatch, capsys, *words)
         assert expected in printed

@@ -105,6 +105,23 @@ def test_starts(tmp_path: Path) -> None:
             program(start=GivenStart(str(tmp_path / name)))
 
 
+@pytest.mark.checks("EX-10")
+def test_with_a_common_seed_only_batches_differ_from_run_to_run() -> None:
+    experiment = load("demo", quick=True, changes=["common_seed=3"])
+    found = [build_program(experiment, job, DIGITS, CPU) for job in jobs(experiment)]
+    redrawn = build_program(load("demo", quick=True), jobs(experiment)[0], DIGITS, CPU)
+    first, second = found[:2]
+    assert first.seed != second.seed
+    for other in found[1:]:
+        assert np.array_equal(other.parameters.start_model, first.parameters.start_model)
+        assert torch.equal(other.data.images, first.data.images)
+        assert all(map(np.array_equal, other.split.parts, first.split.parts))
+    drawn = [batch_indices(p.split, p.seed, 3, 7, p.batch) for p in (first, second)]
+    assert not np.array_equal(*drawn)
+    assert not np.array_equal(redrawn.parameters.start_model, first.parameters.start_model)
+    assert not torch.equal(redrawn.data.images, first.data.images)
+
+
 @pytest.mark.checks("EX-9")
 def test_all_rules_have_the_same_data_batches_steps_and_start() -> None:
     experiment = load("demo", quick=True)

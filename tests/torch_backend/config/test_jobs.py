@@ -15,7 +15,7 @@ from torch_backend.rules import BridgeMedian, Ubar, ValidRule
 def test_jobs_are_all_combinations_with_names_of_their_own(name: str) -> None:
     experiment = load(name)
     found = jobs(experiment)
-    calibration = [job for job in found if job.purpose == "calibrate"]
+    calibration = [job for job in found if job.purpose != "measure"]
     assert found[: len(calibration)] == tuple(calibration)
     combinations = len(experiment.rules) * len(experiment.attacks) * len(experiment.seeds)
     assert len(found) == len(calibration) + combinations
@@ -26,14 +26,24 @@ def test_jobs_are_all_combinations_with_names_of_their_own(name: str) -> None:
 
 @pytest.mark.checks("EX-10")
 def test_calibration_is_of_the_plain_rule_with_seeds_of_its_own() -> None:
-    found = [job for job in jobs(load("detection")) if job.purpose == "calibrate"]
-    assert [job.seed for job in found] == [1000, 1001, 1002, 1003, 1004]
+    found = [job for job in jobs(load("detection")) if job.purpose != "measure"]
+    assert [job.seed for job in found] == list(range(1000, 1024))
+    assert [job.purpose for job in found] == ["pilot"] * 5 + ["calibrate"] * 19
     assert {(job.rule, job.attacked) for job in found} == {(ValidRule(), False)}
     for experiment in (
         Experiment("x", detection=DetectionOptions(gammas=())),
         Experiment("x", rules=(Ubar(), BridgeMedian())),
     ):
-        assert not [job for job in jobs(experiment) if job.purpose == "calibrate"]
+        assert not [job for job in jobs(experiment) if job.purpose != "measure"]
+
+
+@pytest.mark.checks("EX-10")
+def test_by_default_there_are_as_many_calibration_runs_as_the_level_needs() -> None:
+    for level, runs in ((0.05, 19), (0.01, 99), (0.2, 4), (0.3, 3), (0.5, 1)):
+        part = DetectionOptions(level=level, pilots=3)
+        assert (len(part.pilot_seeds), len(part.ranked_seeds)) == (3, runs)
+        assert part.seeds == tuple(range(1000, 1003 + runs))
+    assert len(DetectionOptions(runs=40).ranked_seeds) == 40
 
 
 def test_a_label_names_what_is_not_at_its_default() -> None:

@@ -34,7 +34,7 @@ def write(folder: Path, text: str) -> str:
 def test_presets_are_whole_and_small_variants_are_smaller(name: str) -> None:
     whole, quick = load(name), load(name, quick=True)
     assert len(whole.seeds) >= 3
-    assert whole.rounds >= (100 if name == "demo" else 300)
+    assert whole.rounds >= {"demo": 100, "honest": 20}.get(name, 300)
     assert (whole.steps.counts, whole.pixels) == ("epoch", "unit")  # preset A
     assert len(jobs(quick)) * quick.rounds * 3 < len(jobs(whole)) * whole.rounds
     assert structure(Experiment, experiment_document(whole)) == whole
@@ -42,7 +42,9 @@ def test_presets_are_whole_and_small_variants_are_smaller(name: str) -> None:
 
 @pytest.mark.checks("EX-13")
 def test_the_presets_are_the_experiments_of_the_paper() -> None:
-    assert {"fig-noniid", "fig-iid", "fig-noniid-attack", "detection", "demo"} <= set(NAMES)
+    assert {"fig-noniid", "fig-iid", "fig-noniid-attack", "detection", "demo", "honest"} <= set(
+        NAMES
+    )
     three = (ValidRule(), Ubar(), BridgeMedian())
     assert load("fig-noniid").rules == load("fig-iid").rules == three
     assert load("fig-noniid").partition.kind == "rotated"
@@ -76,10 +78,13 @@ def test_defaults_are_those_of_the_specification() -> None:
     assert found["detection"] == {
         "gammas": [0.9, 0.99],
         "bits": 30,
-        "runs": 5,
+        "level": 0.05,
+        "tails": "upper",
+        "pilots": 5,
+        "runs": None,
         "first_seed": 1000,
-        "factor": 1.1,
     }
+    assert found["common_seed"] is None
     assert found["precision"] == {"fraction_bits": 28, "step_bits": 20}
     assert set(found) == {field.name for field in attrs.fields(Experiment)}
     ubar = experiment_document(Experiment("x", rules=(Ubar(), BridgeMedian())))["rules"]
@@ -109,7 +114,15 @@ def test_defaults_are_those_of_the_specification() -> None:
         ("seeds = [1, 1]", "seeds: one stands twice"),
         ("seeds = [-1]", "seeds: -1 is negative"),
         ("seeds = [1003]", "1003 is also a seed of calibration"),
-        ("detection = { runs = 4 }", "runs = 4 is not an integer from 5 on"),
+        ("seeds = [1023]", "1023 is also a seed of calibration"),
+        ("detection = { runs = 18 }", "18 rehearsals give a level of 1/19 at best"),
+        ("detection = { level = 0.01, runs = 19 }", "the level 0.01 needs 99"),
+        ("detection = { level = 0 }", "level = 0.0 is not a number in (0, 1]"),
+        ("detection = { level = 1 }", "the level 1.0 is not between 0 and 1"),
+        ("detection = { pilots = 0 }", "pilots = 0 is not an integer from 1 on"),
+        ('detection = { tails = "lower" }', "tails: "),
+        ("detection = { factor = 1.1 }", "factor: unknown field"),
+        ("common_seed = -1", "common_seed = -1 is not an integer from 0 on"),
         ("detection = { gammas = [1.5] }", "gamma = 1.5 is outside 0..1"),
         ("detection = { gammas = [0.5, 0.5] }", "a gamma stands twice"),
         ('byzantine = []\nattacks = [{ kind = "gaussian", sigma = 1 }]', "needs Byzantine agents"),

@@ -152,7 +152,7 @@ def test_one_honest_neighbour_alone_cannot_be_told_two_things() -> None:
     ("attack", "seen"),
     [
         (Gaussian(0.02), set()),
-        (Gaussian(1.0), {"NOT_OPTIMAL"}),
+        (Gaussian(1.0), {"NOT_OPTIMAL"}),  # the noise averages out (P27), not all of it
         (SignFlip(), {"TOO_HETEROGENEOUS"}),
         (SignFlip(Flipped.MEAN), {"TOO_HETEROGENEOUS"}),
         (InnerProduct(), {"TOO_HETEROGENEOUS"}),

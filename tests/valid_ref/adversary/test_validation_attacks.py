@@ -105,10 +105,19 @@ def test_a_false_report_with_a_balanced_relation() -> None:
 @pytest.mark.checks("AD-9", "GV-4")
 @pytest.mark.parametrize("norm", [False, True])
 def test_a_false_estimate(norm: bool) -> None:
-    finished = played("cycle:5", EstimateLiar(about=0, norm=norm))
+    """There is a length to lie about only in the printed text."""
+    without = ("P27",) if norm else ()
+    finished = played("cycle:5", EstimateLiar(about=0, norm=norm), without=without)
     seen = {"INCONSISTENT_ESTIMATES"}
     expected = {0: seen | {"SELF_ESTIMATE_MISMATCH"}, 1: seen, 2: seen, 3: seen}
     assert reasons(finished) == expected
+
+
+@pytest.mark.checks("GV-3")
+def test_a_lie_about_a_length_is_refused_where_there_is_none() -> None:
+    with pytest.raises(AttackError, match="only without P27") as caught:
+        played("cycle:5", EstimateLiar(norm=True))
+    assert caught.value.clause == "GV-3"
 
 
 @pytest.mark.checks("AD-9", "VB-8", "MO-8")

@@ -338,7 +338,7 @@ def test_rows_that_do_not_exist_or_are_out_of_range(tmp_path, table) -> None:
     if table == "deviations":
         return
     raw = (tmp_path / "run" / f"{table}.npy").read_bytes()
-    (tmp_path / "run" / f"{table}.npy").write_bytes(raw[:-1] + b"\xff")
+    (tmp_path / "run" / f"{table}.npy").write_bytes(raw[:-1] + b"\x80")
     with pytest.raises(RecordingError, match="out of range"):
         check(open_recording(tmp_path / "run"))
 

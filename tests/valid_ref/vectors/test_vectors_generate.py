@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,11 @@ def test_the_command_checks_writes_and_lists(
     assert call("--check", str(tmp_path))[0] == 0
     (tmp_path / "more.json").write_text("{}")
     assert "more.json" in call("--check", str(tmp_path))[1]
+    (tmp_path / "ids.txt").write_text("gone/run/away " + "0" * 64 + "\n")
+    assert call("--write", str(tmp_path))[0] != 0
+    assert "1 files changed" in call("--write", "--renew", str(tmp_path))[1]
+    assert "away " + "0" * 64 + " retired" in (tmp_path / "ids.txt").read_text()
+    assert "belongs to --write" in call("--renew", str(tmp_path))[1]
     assert "16 refused" in call()[1]
 
 
@@ -96,6 +102,34 @@ def test_an_id_is_neither_changed_nor_dropped_nor_revived(
 def test_a_retired_id_stays_in_the_list(few: tuple[VectorFamily, ...]) -> None:
     old = "gone/run/away " + "0" * 64 + " retired\n"
     assert generate(few, old)["ids.txt"] == old + generate(few)["ids.txt"]
+
+
+def ids(texts: Mapping[str, str]) -> dict[str, str]:
+    """The ids of the list with what stands behind them."""
+    return dict(line.split(" ", 1) for line in texts["ids.txt"].splitlines())
+
+
+@pytest.mark.checks("VE-5", "VE-6")
+def test_a_case_that_has_changed_gets_the_next_number(few: tuple[VectorFamily, ...]) -> None:
+    """Once, twice, and where the name was retired; and a case that is gone is retired."""
+    name, other = "hash/hash/zero-vector", "0" * 64
+    meaning = ids(generate(few))[name]
+    gone = f"gone/run/away {other}"
+    texts = generate(few, f"{name} {other}\n{gone}\n", renew=True)
+    assert texts["ids.txt"].splitlines()[:2] == [f"{name} {other} retired", f"{gone} retired"]
+    assert ids(texts)[f"{name}.2"] == meaning
+    found = [case["id"] for case in json.loads(texts["hash.json"])["cases"]]
+    assert f"{name}.2" in found
+    assert name not in found
+    assert generate(few, texts["ids.txt"]) == texts  # from now on nothing need be renewed
+    assert generate(few, texts["ids.txt"], renew=True) == texts
+    changed = texts["ids.txt"].replace(f"{name}.2 {meaning}", f"{name}.2 {other}")
+    with pytest.raises(VectorError, match=r"zero-vector\.2 has another meaning"):
+        generate(few, changed)
+    assert ids(generate(few, changed, renew=True))[f"{name}.3"] == meaning
+    back = generate(few, f"{name} {meaning} retired\n", renew=True)
+    assert ids(back)[name] == f"{meaning} retired"
+    assert ids(back)[f"{name}.2"] == meaning
 
 
 @pytest.mark.checks("VE-5")

@@ -81,6 +81,7 @@ def test_fixed_cases_have_tags_twice(cases, played) -> None:
         ({"agent": 1}, "is Byzantine"),
         ({"format": "valid-ref/conformance-case/1"}, "is not"),
         ({"gradients": (("1.0", "0.0"),)}, "1 gradients for 3 rounds"),
+        ({"lower": ((0, 0),)}, "1 pairs of lower thresholds for 2 checks"),
         ({"gradients": (("1.0", "x"),) * 3}, "'x' is not a number"),
         ({"gradients": (("1.0",),) * 3}, "does not have 2 entries"),
     ],

@@ -390,7 +390,7 @@ def test_a_wrong_answer_is_told_whatever_the_next_process_does(
             processes.append(second)
             reply = super().hello(protocol)
             other = second == "other protocol" and len(processes) == 2
-            return {**reply, "protocol": "valid-ref/conformance/2"} if other else reply
+            return {**reply, "protocol": "valid-ref/conformance/1"} if other else reply
 
         def mix(self, **fields):
             if second == "another clause" and len(processes) == 2:
