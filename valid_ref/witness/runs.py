@@ -148,7 +148,7 @@ PUSHED = Scenario(
     byzantine=(4,),
     attack=Benign(fraction=2.5),
 )
-"""Agent 4 learns from data of its own making, far beyond what is admissible; gradients are noisy."""
+"""Agent 4 learns from data of its own making, beyond what is admissible; gradients are noisy."""
 
 
 def _p27(printed: bool) -> Story:
