@@ -4,6 +4,7 @@ A property that holds because nothing ever happens is worth little. This is the 
 adversaries of this package can bring about everything that the protocol can answer.
 """
 
+import itertools
 from collections.abc import Iterable, Iterator
 
 import attrs
@@ -13,6 +14,7 @@ from valid_ref.adversary.catalogue import AttackPart
 from valid_ref.adversary.edits import Edits
 from valid_ref.alarms import Alarm
 from valid_ref.errors import ValidRefError
+from valid_ref.guarantees.calibration import Tails
 from valid_ref.guarantees.outcome import Outcome
 from valid_ref.runs import Run, run
 from valid_ref.scenario import Scenario, parts, prepare
@@ -107,9 +109,10 @@ def _size(scenario: Scenario) -> tuple[int, int]:
 
 
 def named_scenarios() -> Iterator[Scenario]:
-    """Every named attack wherever it fits."""
-    check = parts.Check("t^1", parts.Polynomial(), problems.CALIBRATED)
-    for graph, byzantine in NETWORKS:
+    """Every named attack wherever it fits, with thresholds from above and then with all."""
+    both = attrs.evolve(problems.CALIBRATED, tails=Tails.BOTH)
+    for thresholds, (graph, byzantine) in itertools.product((problems.CALIBRATED, both), NETWORKS):
+        check = parts.Check("t^1", parts.Polynomial(), thresholds)
         peaceful = Scenario(
             graph=graph,
             loss=parts.RandomRidge(1, 1),

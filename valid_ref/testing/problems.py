@@ -97,7 +97,7 @@ FAIR = parts.ConfiguredThresholds(16.0, 256.0)
 """What honest runs on `quadratics` pass for d <= 3 if steps do not overshoot: |g_i| <= 2 * 4."""
 
 CALIBRATED = parts.CalibratedThresholds()
-"""A tenth above an honest rehearsal; refused where the rehearsal's statistic is exactly zero."""
+"""Thresholds with a level, from rehearsals."""
 
 
 def precisions() -> st.SearchStrategy[Precision]:
