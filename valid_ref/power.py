@@ -38,7 +38,7 @@ COARSE, FINE = 20, 7
 class PowerError(ValidRefError):
     """A scenario whose attacks cannot be searched."""
 
-    default_clause = "AN-9"
+    default_clause = "AN-19"
 
 
 class Course(enum.Enum):
