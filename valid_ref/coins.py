@@ -102,7 +102,7 @@ def check_hexadecimal(text: str) -> None:
 
     Implements: VA-6.
     """
-    if HEXADECIMAL.fullmatch(text) is None:
+    if type(text) is not str or HEXADECIMAL.fullmatch(text) is None:
         raise CoinsError("coins are not 64 of the digits 0-9 and a-f", clause="VA-6")
 
 

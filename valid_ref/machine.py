@@ -4,6 +4,7 @@ The network delivers the messages of a round together and records every message 
 directed edge. An honest message is stored once for all its receivers.
 """
 
+import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Generic, Protocol, TypeVar, overload
@@ -326,7 +327,7 @@ def _deviations(view: CausalView, adversary: Adversary) -> Mapping[Edge, object]
 
     Implements: AD-4.
     """
-    said = adversary(view)
+    said = adversary(attrs.evolve(view, graph=copy.deepcopy(view.graph)))
     if type(said) is not dict:
         raise NetworkError("an adversary answers with a dict of edges and words", clause="AD-4")
     agents = range(view.graph.agents)

@@ -3,7 +3,7 @@
 Every attack here keeps to honest code except for its gradients: a Byzantine agent adds a push to
 the gradient that honest code would take, so that all local checks pass and only the norm bounds
 and the tests of GlobalValidate can see it. A push is a direction, a course over the rounds, and a
-strength. For each direction and course the strongest push that nobody sees is searched for.
+strength. For each direction and course the most harmful push that nobody sees is searched for.
 """
 
 import enum
@@ -18,7 +18,7 @@ import attrs
 import numpy as np
 
 from valid_ref.adversary.attack import Deviation
-from valid_ref.document import DocumentError, structure, unstructure
+from valid_ref.document import DocumentError, read_json, structure, unstructure
 from valid_ref.errors import ValidRefError
 from valid_ref.execution import execute
 from valid_ref.guarantees.admissible import distance_to_admissible
@@ -102,10 +102,10 @@ class Push:
 
 @attrs.frozen
 class Found:
-    """The strongest push of its kind that nobody saw, and what it did.
+    """The most harmful push of its kind that nobody saw, and what it did.
 
     `harm` is the squared distance of the honest models from the admissible set, as in outcome b;
-    `unseen` says whether any strength went unseen; `limit` is the smallest strength that was seen.
+    `unseen` says whether any strength went unseen; `limit` is the next strength that was tried.
     """
 
     course: Course
@@ -137,6 +137,8 @@ def pushes(prepared: Prepared, *, directions: int, repeats: int) -> list[Push]:
     if not prepared.byzantine:
         raise PowerError("there is no Byzantine agent whose attacks could be searched")
     honest = [v for v in range(prepared.parameters.graph.agents) if v not in prepared.byzantine]
+    if not honest:
+        raise PowerError("no honest agent is left", clause="AD-1")
     optimum = prepared.problem.minimiser()
     hessian = np.sum([prepared.problem.losses[v].hessian_at(optimum) for v in honest], axis=0)
     _curvatures, axes = np.linalg.eigh(hessian)
@@ -151,7 +153,7 @@ def pushes(prepared: Prepared, *, directions: int, repeats: int) -> list[Push]:
 
 
 def search(prepared: Prepared, push: Push) -> Found:
-    """The strongest unseen push of this kind: a grid of strengths, then a finer one."""
+    """The most harmful unseen push of this kind: a grid of strengths, then a finer one."""
     largest = 4 * _largest_gradient(prepared)
     grid = [largest * 2.0 ** (-index) for index in range(COARSE)][::-1]
     tried = _try(prepared, push, [0.0, *grid])
@@ -335,27 +337,28 @@ class Searches:
         return [known[push.course, push.direction, push.repeat] for push in wanted]
 
     def _read(self, prepared: Prepared) -> dict[tuple[Course, str, int], Found]:
-        name = scenario_digest(prepared)
+        first = json.dumps({"scenario": scenario_digest(prepared)})
         try:
             lines = self.path.read_text(encoding="utf-8").splitlines()
         except FileNotFoundError:
-            self._append(json.dumps({"scenario": name}))
-            return {}
+            lines = []
         except (OSError, UnicodeDecodeError) as error:
             raise PowerError(f"cannot read {self.path}: {error}", clause="VA-6") from None
+        if not lines:
+            self._append(first)
+        elif lines[0] != first:
+            raise PowerError(
+                f"the first line of {self.path} does not name this scenario: it has the searches "
+                "of another one, or is damaged",
+                clause="VA-6",
+            )
         found = {}
-        for index, line in enumerate(lines):
+        for line in lines[1:]:
             try:
-                document = json.loads(line)
-                if index == 0 and document != {"scenario": name}:
-                    raise PowerError(
-                        f"{self.path} has the searches of another scenario", clause="VA-6"
-                    )
-                one = None if index == 0 else structure(Found, document)
-            except (json.JSONDecodeError, DocumentError):
+                one: Found = structure(Found, read_json(line))
+            except DocumentError:
                 continue  # a line that was cut off is searched again
-            if one is not None:
-                found[one.course, one.direction, one.repeat] = one
+            found[one.course, one.direction, one.repeat] = one
         return found
 
     def _append(self, line: str) -> None:

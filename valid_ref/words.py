@@ -169,7 +169,7 @@ class _Reader:
         if type(key) is tuple and depth <= DEEPEST:
             return tuple(self._tag(part, depth + 1) for part in key)
         if type(key) is Again and depth <= DEEPEST:
-            return Again(self._tag(key.tag, depth + 1), _number(key.number))
+            return Again(self._tag(_field(key, "tag"), depth + 1), _number(_field(key, "number")))
         if type(key) is str:
             return key
         return _number(key)

@@ -158,3 +158,54 @@ def test_a_place_that_cannot_be_written_is_one_line(tmp_path, monkeypatch, capsy
         main()
     assert ended.value.code == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+MANY_DIGITS = "7" * 5000
+
+
+@pytest.mark.checks("GU-12", "VA-6", "MO-11")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--level", "0"),
+        ("--level", "1"),
+        ("--level", "nan"),
+        ("--level", "inf"),
+        ("--level", "-0.1"),
+        ("--level", "1e-320"),
+        ("--level", "1e-9"),
+        ("--level", "0.1", "--thresholds", "certificate"),
+        ("--thresholds", "calibrated:runs=1000000000000000000000"),
+        ("--thresholds", f"calibrated:runs={MANY_DIGITS}"),
+        ("--thresholds", "calibrated:tails=sideways"),
+        ("--thresholds", "calibrated:pilots=0"),
+        ("--eps-success", "nan"),
+        ("--eps-success", "inf"),
+        ("--eps-success", "-1"),
+        ("--coins", "xyz"),
+        ("--byzantine", "--3"),
+        ("--byzantine", "²"),
+        ("--byzantine", "a,b"),
+        ("--byzantine", MANY_DIGITS),
+    ],
+)
+@pytest.mark.parametrize("command", ["run", "power"])
+def test_wrong_words_about_levels_and_success_are_refused_in_a_line(
+    command, arguments, tmp_path
+) -> None:
+    if command == "power":
+        if arguments[0] in {"--eps-success", "--coins"}:
+            return
+        arguments = (*arguments, "-o", str(tmp_path / "out"))
+    result = run(command, *SMALL, *arguments)
+    assert isinstance(result.exception, ValidRefError) or result.exit_code == 2, result.exception
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.checks("VA-6")
+def test_a_scenario_that_is_nested_too_deeply_is_refused(tmp_path) -> None:
+    path = tmp_path / "deep.json"
+    path.write_text("[" * 100_000)
+    for command in ("run", "report", "record"):
+        more = ("-o", str(tmp_path / "x.zip")) if command == "record" else ()
+        assert isinstance(run(command, str(path), *more).exception, ValidRefError)

@@ -117,8 +117,47 @@ def test_a_search_goes_on_where_it_stopped(tmp_path) -> None:
 def test_the_searches_of_another_scenario_are_refused(tmp_path) -> None:
     kept = Searches(tmp_path / "searches.jsonl")
     kept.all(PREPARED, [])
-    with pytest.raises(PowerError, match="another scenario"):
+    with pytest.raises(PowerError, match="does not name this scenario"):
         kept.all(prepare(attrs.evolve(SMALL, rounds=13)), [])
+
+
+@pytest.mark.parametrize("line", ['{"scenario": "ab', '{"scenario": "abc"}', "[" * 10_000])
+def test_a_damaged_first_line_is_refused(tmp_path, line: str) -> None:
+    kept = Searches(tmp_path / "searches.jsonl")
+    kept.path.write_text(line + "\n")
+    with pytest.raises(PowerError, match="or is damaged"):
+        kept.all(PREPARED, [])
+
+
+def test_an_empty_file_is_begun_anew_and_nonsense_is_searched_again(tmp_path) -> None:
+    kept, wanted = Searches(tmp_path / "searches.jsonl"), pushes(PREPARED, directions=1, repeats=1)
+    kept.path.write_text("")
+    found = kept.all(PREPARED, wanted[:1])
+    first, line = kept.path.read_text().splitlines()
+    kept.path.write_text("\n".join([first, "1" * 5000, "[" * 10_000, "{}"]) + "\n")
+    assert kept.all(PREPARED, wanted[:1]) == found
+    assert kept.path.read_text().splitlines()[-1] == line
+
+
+def test_all_agents_byzantine_is_refused() -> None:
+    everybody = attrs.evolve(PREPARED, byzantine=frozenset(range(4)))
+    with pytest.raises(PowerError, match="no honest agent"):
+        pushes(everybody, directions=1, repeats=1)
+
+
+def test_a_file_that_no_search_wrote_is_found_out(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    words = ["power", "--graph", "complete:3", "--loss", "random-ridge:dimension=1,samples=4"]
+    words += ["--rounds", "6", "--byzantine", "2", "--directions", "1", "--no-plot"]
+    words += ["-o", str(tmp_path / "out")]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    path = tmp_path / "out" / "searches.jsonl"
+    first, *lines = path.read_text().splitlines()
+    lies = [json.loads(line) | {"strength": 1e6, "harm": 99.0, "unseen": True} for line in lines]
+    path.write_text("\n".join([first, *map(json.dumps, lies)]) + "\n")
+    result = CliRunner().invoke(app, words)
+    assert isinstance(result.exception, PowerError)
+    assert "not what a search wrote" in str(result.exception)
 
 
 def test_the_command_prints_a_table_and_leaves_files(tmp_path, monkeypatch) -> None:

@@ -435,3 +435,27 @@ def test_an_answer_that_is_no_dict_of_edges_is_refused(answer: Any) -> None:
     with pytest.raises(NetworkError) as caught:
         execute(three(), privates(three()), byzantine=frozenset({2}), adversary=lambda _: answer)
     assert caught.value.clause == "AD-4"
+
+
+@pytest.mark.checks("MO-13")
+def test_a_tag_whose_parts_were_taken_away_is_no_word() -> None:
+    def word() -> object:
+        key = Again((3, "key"), 1)
+        said = {key: 5}
+        object.__delattr__(key, "tag")
+        return said
+
+    heard = canonical(word())
+    assert isinstance(heard, MappingProxyType)
+    assert [type(key) for key in heard] == [Malformed]
+
+
+@pytest.mark.checks("AD-4")
+def test_the_graph_that_an_adversary_sees_is_a_copy() -> None:
+    def adversary(view: CausalView) -> dict[tuple[int, int], object]:
+        object.__setattr__(view.graph, "_neighbours", ((1,), (0,), ()))
+        return {}
+
+    parameters = support.network(complete(3))
+    assert support.run(parameters, adversary, byzantine=[2]).honest_valid == (0, 1)
+    assert parameters.graph.neighbours(0) == (1, 2)

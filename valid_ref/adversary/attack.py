@@ -1,5 +1,6 @@
 """What an attack is, what it knows, and what attacks on the learning share."""
 
+import copy
 import enum
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
@@ -58,7 +59,8 @@ class Setting:
         Implements: AD-3.
         """
         samples = {agent: problem.own_coins(agent) for agent in sorted(byzantine)}
-        return cls(parameters, problem.public(), byzantine, delta, coins, samples)
+        own = copy.deepcopy(parameters)
+        return cls(own, problem.public(), byzantine, delta, coins, samples)
 
     def gradient_source(self, agent: int, loss: Loss | None = None) -> GradientSource:
         """The gradients of a Byzantine agent over its own mini-batches, of any loss it likes."""

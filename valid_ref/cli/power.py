@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Annotated
 
+import attrs
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -11,9 +12,9 @@ from rich.table import Table
 from valid_ref.cli import options
 from valid_ref.cli.progress import prepare_shown, progress
 from valid_ref.cli.report import write_text
-from valid_ref.cli.summary import certified_words, repeats
+from valid_ref.cli.summary import certified_words
 from valid_ref.document import unstructure
-from valid_ref.power import Confirmed, Found, Searches, confirm, pushes, worst
+from valid_ref.power import Confirmed, Found, PowerError, Searches, confirm, pushes, worst
 from valid_ref.report.curves import draw_harm, require_matplotlib
 from valid_ref.scenario.build import Prepared
 
@@ -41,10 +42,10 @@ def power(
     plot: Annotated[bool, typer.Option(help="Draw harm.svg as well (needs matplotlib).")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Search for the strongest attack that no check sees, and compare with what is certified.
+    """Search for the most harmful attack that no check sees, and compare with what is certified.
 
     Byzantine agents add a push to their gradients: along a direction, with a course over the
-    rounds (constant, late, oscillating, balanced, ...). For each the strongest one that nobody
+    rounds (constant, late, oscillating, balanced, ...). For each the most harmful one that nobody
     sees is found; the worst of all is run again by the whole protocol.
 
     \b
@@ -61,11 +62,14 @@ def power(
         level=level,
         byzantine=byzantine,
         without=without,
-        seed=0 if seed is None and scenario is None else seed,
+        seed=seed,
     )
     if plot:
         require_matplotlib(output / "harm.svg")
-    prepared = prepare_shown(options.chosen_scenario(scenario, given), hidden=as_json)
+    chosen = options.chosen_scenario(scenario, given)
+    if chosen.seed is None and chosen.coins is None:
+        chosen = attrs.evolve(chosen, seed=0)  # so that an interrupted search can go on
+    prepared = prepare_shown(chosen, hidden=as_json)
     wanted = pushes(prepared, directions=directions, repeats=repeats_)
     with progress("searches", len(wanted), hidden=as_json) as show:
         found = Searches(output / "searches.jsonl").all(prepared, wanted, show)
@@ -74,6 +78,12 @@ def power(
     if rows:
         first = max(rows, key=lambda one: one.harm)
         checked = confirm(prepared, wanted[found.index(first)], first)
+        if checked.alarms:
+            raise PowerError(
+                f"{output / 'searches.jsonl'} says that a push goes unseen, and the protocol sees "
+                "it: the file is not what a search wrote",
+                clause="VA-6",
+            )
     document = _document(prepared, rows, checked)
     write_text(output / "summary.json", json.dumps(document, indent=1) + "\n")
     if as_json:
@@ -112,7 +122,7 @@ def _show(
     prepared: Prepared, rows: list[Found], checked: Confirmed | None, console: Console
 ) -> None:
     agents = ", ".join(map(str, sorted(prepared.byzantine)))
-    console.print(f"strongest unseen pushes of Byzantine agents {agents}")
+    console.print(f"most harmful unseen pushes of Byzantine agents {agents}")
     table = Table(box=None)
     for name in ("course", "direction", "strength", "squared distance to A(H)", "moved, squared"):
         table.add_column(name, justify="left" if name == "course" else "right")
@@ -137,5 +147,3 @@ def _show(
         )
         for line in certified_words(checked.judgement, prepared.delta):
             console.print(f"  {line}", soft_wrap=True)
-    if prepared.scenario.coins is not None:
-        console.print(repeats(prepared.scenario.coins), soft_wrap=True)

@@ -60,10 +60,14 @@ def progress_of(scenario: Scenario, *, hidden: bool) -> Iterator[Show | None]:
 
 
 def prepare_shown(scenario: Scenario, *, hidden: bool, jobs: int = 1) -> Prepared:
-    """Make a scenario ready; rehearsals are shown, and kept in the cache of the user."""
+    """Make a scenario ready; rehearsals are shown, and kept in the cache of the user.
+
+    Those of coins that were just drawn are not kept: nobody would find them again.
+    """
     fixed = settled(scenario)
+    directory = cache_directory() if fixed == scenario else None
     with progress("rehearsals", hidden=hidden) as show:
-        kept = kept_rehearsals(fixed, cache_directory(), jobs=jobs, watch=show)
+        kept = kept_rehearsals(fixed, directory, jobs=jobs, watch=show)
         return prepare(fixed, kept)
 
 

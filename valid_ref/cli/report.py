@@ -49,6 +49,7 @@ def report(
     bounds: options.Bounds = None,
     weights: options.Weights = None,
     thresholds: options.Thresholds = None,
+    level: options.Level = None,
     byzantine: options.Byzantine = None,
     attack: options.Attack = None,
     without: options.Without = None,
@@ -80,6 +81,7 @@ def report(
         bounds=bounds,
         weights=weights,
         thresholds=thresholds,
+        level=level,
         byzantine=byzantine,
         attack=attack,
         without=without,
@@ -165,7 +167,7 @@ def read_script(path: Path) -> Script | None:
     """A counterexample of the explorer, if the file holds one."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     named = isinstance(data, dict) and data.get("format") == SCRIPT_FORMAT
     return Script.from_json(data) if named else None

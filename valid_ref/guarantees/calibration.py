@@ -60,9 +60,7 @@ def rank(level: float, runs: int) -> int:
 
     Implements: GU-12.
     """
-    if not 0 < level < 1:
-        raise CalibrationError(f"the level {level} is not between 0 and 1")
-    k = math.ceil((1 - Fraction(repr(float(level)))) * (runs + 1))
+    k = math.ceil((1 - _decimal(level)) * (runs + 1))
     if k > runs:
         raise CalibrationError(
             f"{runs} rehearsals give a level of 1/{runs + 1} at best; the level {level} needs "
@@ -73,7 +71,14 @@ def rank(level: float, runs: int) -> int:
 
 def required_runs(level: float) -> int:
     """The least m for which the level can be had: 1/level - 1, rounded up."""
-    return max(1, math.ceil(1 / Fraction(repr(float(level))) - 1))
+    return max(1, math.ceil(1 / _decimal(level) - 1))
+
+
+def _decimal(level: float) -> Fraction:
+    """The level as the decimal that it is written as."""
+    if not 0 < level < 1:
+        raise CalibrationError(f"the level {level} is not between 0 and 1")
+    return Fraction(repr(float(level)))
 
 
 def scales(pilots: Sequence[Statistics]) -> tuple[tuple[Scale, Scale], ...]:

@@ -9,10 +9,12 @@ from valid_ref.coins import Coins
 from valid_ref.lattice import FloatVector, GradientSource
 from valid_ref.losses.loss import (
     FloatMatrix,
+    LogisticRegression,
     Loss,
     LossError,
     Noise,
     Quadratic,
+    RidgeLeastSquares,
     check_integer,
     multiply,
 )
@@ -70,6 +72,18 @@ class Problem:
     def loss_at_zero(self) -> float:
         """F0, valid for every agent."""
         return max(loss.loss_at_zero for loss in self.losses)
+
+    @property
+    def noiseless(self) -> bool:
+        """Whether gradients surely have no noise; of data only equal bits are sure."""
+        return all(
+            loss.noise is Noise.NONE
+            if isinstance(loss, Quadratic)
+            else isinstance(loss, RidgeLeastSquares | LogisticRegression)
+            and bool((loss.features == loss.features[0]).all())
+            and bool((loss.targets == loss.targets[0]).all())
+            for loss in self.losses
+        )
 
     def gradient_deviation(self, radius: float) -> float:
         """sigma_g, valid for every agent and |x| <= radius."""

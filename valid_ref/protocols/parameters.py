@@ -160,6 +160,15 @@ class CheckedKeys(enum.Enum):
     OWN = "own"
 
 
+def _unwritable(vector: IntVector) -> IntVector:
+    """A copy that nobody can write to; what is no vector is left to the checks."""
+    if type(vector) is not np.ndarray:
+        return vector
+    own = vector.copy()
+    own.setflags(write=False)
+    return own
+
+
 @attrs.frozen
 class ValidParameters:
     """Everything public about a run: graph, arithmetic, field, bounds, weightings, reading.
@@ -169,7 +178,7 @@ class ValidParameters:
 
     graph: AgentGraph
     lattice: LatticeParameters
-    start_model: IntVector = attrs.field(eq=attrs.cmp_using(np.array_equal))
+    start_model: IntVector = attrs.field(converter=_unwritable, eq=attrs.cmp_using(np.array_equal))
     field: PrimeField
     bounds: Bounds | None
     weightings: tuple[Weighting, ...]

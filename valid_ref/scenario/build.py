@@ -62,7 +62,7 @@ from valid_ref.scenario.scenario import (
     settled,
 )
 from valid_ref.scenario.schedules import build_schedule
-from valid_ref.scenario.success import default_success, success_notes
+from valid_ref.scenario.success import default_success, early_admissible, success_notes
 from valid_ref.scenario.weightings import build_weightings, with_weights
 from valid_ref.schedule import Schedule
 
@@ -109,6 +109,7 @@ def prepare(scenario: Scenario, rehearsals: Rehearse = rehearse) -> Prepared:
         else scenario.eps_success
     )
     notes += success_notes(parameters, problem, eps_success)
+    notes += early_admissible(parameters, problem, byzantine, delta, eps_success)
     coins = run_coins(scenario)
     setting = Setting.of(parameters, problem, byzantine, delta, coins.child("attack"))
     deviation = Deviation() if scenario.attack is None else scenario.attack.build(setting)
@@ -153,7 +154,7 @@ def without_checks(scenario: Scenario) -> tuple[ValidParameters, Problem, tuple[
 
 
 def kept_rehearsals(
-    scenario: Scenario, directory: Path, *, jobs: int = 1, watch: Watch | None = None
+    scenario: Scenario, directory: Path | None, *, jobs: int = 1, watch: Watch | None = None
 ) -> Rehearsals:
     """Rehearsals of a scenario that are kept in a directory and found again by their content.
 

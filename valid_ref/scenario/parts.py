@@ -244,6 +244,10 @@ class ConfiguredThresholds:
     heterogeneity: float
 
 
+MOST_REHEARSALS = 10**6
+"""More rehearsals than anybody runs."""
+
+
 @attrs.frozen
 class CalibratedThresholds:
     """Thresholds that all honest runs together alarm at most at the level, from rehearsals.
@@ -260,8 +264,11 @@ class CalibratedThresholds:
     tails: Tails = Tails.UPPER
 
     def __attrs_post_init__(self) -> None:
-        if self.pilots < 1:
-            raise ParameterError(f"pilots = {self.pilots}: below 1", clause="GU-12")
+        if not 1 <= self.pilots <= MOST_REHEARSALS or self.runs > MOST_REHEARSALS:
+            raise ParameterError(
+                f"pilots = {self.pilots}, runs = {self.runs}: not within 1..{MOST_REHEARSALS}",
+                clause="GU-12",
+            )
         rank(self.level, self.runs)
 
 

@@ -17,7 +17,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from valid_ref.document import DocumentError, structure, unstructure
+from valid_ref.document import DocumentError, read_json, structure, unstructure
 from valid_ref.guarantees.calibration import CalibrationError, Statistics
 from valid_ref.kernels import steps
 from valid_ref.kernels.sums import WeightedTotals, squared_norms
@@ -238,12 +238,12 @@ class Rehearsals:
 
     `document` is the text from which another process can make the same problem; it is also what
     the file is named after, so that another problem never finds these lines. An interrupted
-    calibration goes on where it stopped.
+    calibration goes on where it stopped. Without a directory nothing is kept.
 
     Implements: GU-12.
     """
 
-    directory: Path
+    directory: Path | None
     document: str
     work: Callable[[str, Sequence[int]], list[Statistics]]
     jobs: int = 1
@@ -279,13 +279,15 @@ class Rehearsals:
                 yield waiting[one], one.result()
 
     @property
-    def path(self) -> Path:
+    def path(self) -> Path | None:
         """The file, named by the SHA-256 of the document."""
         name = hashlib.sha256(self.document.encode()).hexdigest()
-        return self.directory / f"{name}.jsonl"
+        return None if self.directory is None else self.directory / f"{name}.jsonl"
 
     def _read(self, weightings: int) -> dict[int, Statistics]:
         """What the file has; a last line that was cut off, and whatever is no such line, is not."""
+        if self.path is None:
+            return {}
         try:
             lines = self.path.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError):
@@ -293,18 +295,20 @@ class Rehearsals:
         found: dict[int, Statistics] = {}
         for line in lines:
             try:
-                kept: Kept = structure(Kept, json.loads(line))
-            except (json.JSONDecodeError, DocumentError):
+                kept: Kept = structure(Kept, read_json(line))
+            except DocumentError:
                 continue
-            if len(kept.statistics) == weightings:
+            if len(kept.statistics) == weightings and min(map(min, kept.statistics)) >= 0:
                 found[kept.index] = kept.statistics
         return found
 
     def _append(self, lines: list[Kept]) -> None:
         """A cache that cannot be written costs time, nothing else."""
+        if self.path is None:
+            return
         text = "".join(json.dumps(unstructure(line)) + "\n" for line in lines)
         try:
-            self.directory.mkdir(parents=True, exist_ok=True)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(text)
         except OSError:

@@ -1,6 +1,8 @@
 """A scenario: everything that determines a run, as one JSON document."""
 
 import json
+import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -72,8 +74,8 @@ class Scenario:
     def __attrs_post_init__(self) -> None:
         if self.format != FORMAT:
             raise DocumentError(f"format {self.format!r} is not {FORMAT!r}", clause="VA-6")
-        if self.seed is not None and self.seed < 0:
-            raise DocumentError(f"seed {self.seed} is negative", clause="VA-6")
+        if self.seed is not None and (type(self.seed) is not int or self.seed < 0):
+            raise DocumentError(f"seed {self.seed!r} is no integer from 0 on", clause="VA-6")
         if self.coins is not None:
             check_hexadecimal(self.coins)
             if self.seed is not None:
@@ -82,8 +84,8 @@ class Scenario:
             raise DocumentError("an attack needs Byzantine agents", clause="AD-1")
         for name in ("delta", "eps_success"):
             value = getattr(self, name)
-            if value is not None and value < 0:
-                raise DocumentError(f"{name} = {value} is negative", clause="MO-11")
+            if value is not None and not 0 <= value < math.inf:
+                raise DocumentError(f"{name} = {value} is no number from 0 on", clause="MO-11")
         Reading.without(*self.without)
 
     @property
@@ -196,7 +198,7 @@ def parse_part(kind: Any, text: str, path: str) -> Any:
         key, _equals, value = item.partition("=")
         try:
             document[key.strip()] = json.loads(value)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):  # also an integer of too many digits
             document[key.strip()] = value
     return structure(kind, document, path)
 
@@ -205,6 +207,6 @@ def parse_integers(text: str) -> tuple[int, ...]:
     """Integers between commas."""
     items = [item.strip() for item in text.split(",") if item.strip()]
     return tuple(
-        structure(int, int(item) if item.lstrip("-").isdigit() else item, f"[{index}]")
+        structure(int, int(item) if re.fullmatch("-?[0-9]{1,18}", item) else item, f"[{index}]")
         for index, item in enumerate(items)
     )

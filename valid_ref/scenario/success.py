@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from valid_ref.graph import AgentGraph
+from valid_ref.guarantees.admissible import distance_to_admissible
 from valid_ref.guarantees.outcome import too_few_rounds
 from valid_ref.lattice import FloatVector, from_lattice
 from valid_ref.losses import Problem
@@ -40,6 +41,11 @@ def success_notes(
             f"eps_success = {eps_success:.3g} is not below the squared distance from x_0 to the "
             f"optimum, {before:.3g}: success holds before the first round",
         )
+    if eps_success > before / 10 > 0 and eps_success != default_success(parameters, problem):
+        return (
+            f"eps_success = {eps_success:.3g} is more than a tenth of the squared distance from "
+            f"x_0 to the optimum, {before:.3g}: success says little",
+        )
     start = from_lattice(parameters.start_model, parameters.lattice.precision)
     halfway, last = distances_without_noise(
         parameters.graph, parameters.lattice.schedule, problem, start
@@ -49,6 +55,30 @@ def success_notes(
     rounds = parameters.lattice.schedule.rounds
     said = too_few_rounds(rounds, last, halfway, eps_success)
     return (f"{said} (an honest run without noise)",)
+
+
+def early_admissible(
+    parameters: ValidParameters,
+    problem: Problem,
+    byzantine: frozenset[int],
+    delta: float,
+    eps_success: float,
+) -> tuple[str, ...]:
+    """A note if x_0 itself is near enough to an admissible model for outcome b.
+
+    Implements: VA-5.
+    """
+    honest = [agent for agent in range(parameters.graph.agents) if agent not in byzantine]
+    if not byzantine or not honest:
+        return ()
+    start = from_lattice(parameters.start_model, parameters.lattice.precision)
+    distance = distance_to_admissible(problem, honest, delta, start).value
+    if distance**2 >= eps_success:
+        return ()
+    return (
+        f"x_0 is within eps_success = {eps_success:.3g} of a model that is admissible for the "
+        "honest agents: outcome b holds before the first round",
+    )
 
 
 def distances_without_noise(

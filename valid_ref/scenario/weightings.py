@@ -161,10 +161,12 @@ def _limits(
 
     Implements: GU-12.
     """
-    noiseless = problem.gradient_deviation(1.0) == 0  # it grows with the radius, if at all
-    runs = rehearsals(parameters, problem, range(1 if noiseless else part.pilots + part.runs))
-    pilots = runs if noiseless else runs[: part.pilots]
-    ranked = runs * part.runs if noiseless else runs[part.pilots :]
+    if problem.noiseless:
+        only = rehearsals(parameters, problem, [0])
+        # All scores are equal, so that any rank, and so any level, gives the same thresholds.
+        return calibration.calibrate(only, only, level=0.5, tails=part.tails)
+    runs = rehearsals(parameters, problem, range(part.pilots + part.runs))
+    pilots, ranked = runs[: part.pilots], runs[part.pilots :]
     return calibration.calibrate(pilots, ranked, level=part.level, tails=part.tails)
 
 

@@ -6,8 +6,9 @@ import attrs
 import numpy as np
 import pytest
 
-from valid_ref.adversary.attack import AttackError
+from valid_ref.adversary.attack import AttackError, Setting
 from valid_ref.adversary.data import Benign
+from valid_ref.coins import Coins
 from valid_ref.errors import ValidRefError
 from valid_ref.guarantees.bounds import BoundsError
 from valid_ref.guarantees.certificate import CertificateError
@@ -218,3 +219,15 @@ def test_an_attack_that_cannot_be_built_says_so() -> None:
     assert issubclass(AttackError, ValidRefError)
     assert Fraction(1, 2) == Benign().fraction
     assert np.isfinite(prepare(Scenario(**SMALL, seed=0)).eps_success)
+
+
+@pytest.mark.checks("AD-4", "LM-1")
+def test_nobody_can_write_to_the_start_model_and_an_attack_has_parameters_of_its_own() -> None:
+    prepared = prepare(Scenario(**SMALL, seed=0))
+    with pytest.raises(ValueError, match="read-only"):
+        prepared.parameters.start_model[:] = 7
+    own = Setting.of(prepared.parameters, prepared.problem, frozenset({1}), 0.0, Coins.of_seed(0))
+    assert own.parameters == prepared.parameters
+    assert own.parameters is not prepared.parameters
+    assert own.parameters.graph is not prepared.parameters.graph
+    assert own.parameters.start_model is not prepared.parameters.start_model

@@ -105,7 +105,7 @@ def test_all_calibrated_checks_share_one_level() -> None:
 def test_too_few_rehearsals_for_a_level_are_refused_with_what_they_give() -> None:
     with pytest.raises(CalibrationError, match="10 rehearsals give a level of 1/11 at best"):
         parts.CalibratedThresholds(runs=10)
-    with pytest.raises(ParameterError, match="pilots = 0"):
+    with pytest.raises(ParameterError, match="pilots = 0, runs = 29: not within"):
         parts.CalibratedThresholds(pilots=0)
 
 
@@ -180,3 +180,50 @@ def test_a_cache_that_cannot_be_written_or_holds_nonsense_costs_only_time(tmp_pa
     nonsense = [{"index": 0, "statistics": [[1, 1]]}, {"index": "0"}, 7, {"statistics": []}]
     kept.path.write_text("\n".join(map(json.dumps, nonsense)) + "\n")
     assert kept(parameters, problem, [0]) == expected
+
+
+@pytest.mark.checks("GU-12", "AN-17")
+@pytest.mark.parametrize(("mean", "apart"), [(100.0, 5e-7), (30.0, 1e-7), (1000.0, 1e-6)])
+def test_noise_that_a_variance_in_floats_misses_is_rehearsed(mean: float, apart: float) -> None:
+    """The variance of these targets cancels to zero in floats; the noise is there all the same."""
+    asked = []
+
+    def counted(parameters, problem, indices):
+        asked.append(len(indices))
+        return rehearse(parameters, problem, indices)
+
+    one = parts.DataAgent(((1.0,), (1.0,)), (mean + apart, mean - apart))
+    loss = parts.Ridge((one,) * 4, 0.5)
+    scenario = Scenario(graph=parts.Family("complete:4"), loss=loss, rounds=8, seed=0)
+    prepared = prepare(scenario, counted)
+    assert asked == [39]
+    assert not prepared.problem.noiseless
+    same = parts.DataAgent(((1.0,), (1.0,)), (mean, mean))
+    quiet = attrs.evolve(scenario, loss=parts.Ridge((same,) * 4, 0.5))
+    assert prepare(quiet).problem.noiseless
+
+
+@pytest.mark.checks("GU-12")
+@pytest.mark.parametrize("runs", [10**6 + 1, 10**21])
+def test_more_rehearsals_than_anybody_runs_are_refused(runs: int) -> None:
+    with pytest.raises(ParameterError, match="not within 1"):
+        parts.CalibratedThresholds(runs=runs)
+
+
+@pytest.mark.checks("GU-12")
+@pytest.mark.parametrize(
+    "line", ["1" * 5000, "[" * 100_000, '{"index": 0, "statistics": [[-5, 1], [1, 1]]}']
+)
+def test_whatever_lies_in_the_cache_is_not_believed_if_it_cannot_be(tmp_path, line: str) -> None:
+    parameters, problem = ready(NOISY)
+    kept = kept_rehearsals(NOISY, tmp_path)
+    kept.path.write_text(line + "\n")
+    assert kept(parameters, problem, [0]) == rehearse(parameters, problem, [0])
+
+
+@pytest.mark.checks("GU-12")
+def test_without_a_directory_nothing_is_kept() -> None:
+    parameters, problem = ready(NOISY)
+    kept = kept_rehearsals(NOISY, None)
+    assert kept.path is None
+    assert kept(parameters, problem, [0]) == rehearse(parameters, problem, [0])

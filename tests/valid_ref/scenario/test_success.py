@@ -188,3 +188,26 @@ def test_every_b_says_how_far_it_can_be_from_an_admissible_model() -> None:
 def test_default_success_is_positive() -> None:
     prepared = prepare(SMALL)
     assert default_success(prepared.parameters, prepared.problem) > 0
+
+
+@pytest.mark.checks("VA-5")
+def test_what_holds_before_the_first_round_is_said() -> None:
+    """With many Byzantine agents x_0 may be admissible; an eps_success of choice may be large."""
+    still = Scenario(
+        graph=parts.Family("complete:6"),
+        loss=parts.RandomQuadratics(offset=0.0),
+        rounds=1,
+        byzantine=(2, 3, 4, 5),
+        schedule=parts.ConstantSteps(alpha=1e-6, eta=0.1),
+        seed=1,
+    )
+    finished = run(still)
+    early = "outcome b holds before the first round"
+    assert finished.outcome == "b"
+    assert any(early in note for note in finished.prepared.notes)
+    assert not any(early in note for note in prepare(SMALL).notes)
+    before = start_distance(prepare(SMALL).parameters, prepare(SMALL).problem)
+    for share, words in ((0.3, "more than a tenth"), (1.5, "before the first round")):
+        notes = prepare(attrs.evolve(SMALL, eps_success=share * before)).notes
+        assert any(words in note for note in notes)
+    assert not any("tenth" in note for note in prepare(SMALL).notes)
