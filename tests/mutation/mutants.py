@@ -361,7 +361,7 @@ MUTANTS = (
     _mutant("GU-12", "a threshold one rank too low", "guarantees/calibration.py",
             "k = math.ceil(", "k = math.floor(", CALIBRATION),
     _mutant("GU-12", "the level of a float", "guarantees/calibration.py",
-            "(1 - Fraction(repr(float(level))))", "(1 - level)", CALIBRATION),
+            "return Fraction(repr(float(level)))", "return Fraction(level)", CALIBRATION),
     _mutant("GU-12", "too few rehearsals for a level", "guarantees/calibration.py",
             "if k > runs:", "if False:", CALIBRATION),
     _mutant("GU-12", "thresholds rounded inward", "guarantees/calibration.py",

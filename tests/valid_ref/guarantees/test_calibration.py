@@ -41,10 +41,18 @@ def alarms(run, limits: tuple[Limits, ...]) -> bool:
 @pytest.mark.checks("GU-12")
 @pytest.mark.parametrize(
     ("level", "runs", "expected"),
-    [(0.05, 19, 19), (0.05, 39, 38), (0.05, 99, 95), (0.1, 9, 9), (0.2, 9, 8), (0.5, 1, 1)],
+    [
+        (0.05, 19, 19),
+        (0.05, 39, 38),
+        (0.05, 99, 95),
+        (0.1, 9, 9),
+        (0.15, 19, 17),
+        (0.2, 9, 8),
+        (0.5, 1, 1),
+    ],
 )
 def test_ranks_of_usual_levels(level: float, runs: int, expected: int) -> None:
-    """.05 as a float is a little more than a twentieth; the decimal is meant."""
+    """.15 as a float is a little less than three twentieths; the decimal is meant."""
     assert rank(level, runs) == expected
 
 
@@ -142,6 +150,9 @@ def test_thresholds_number_by_number() -> None:
     assert upper == Limits(optimality=math.isqrt(130) + 1, heterogeneity=131)
     (both,) = calibrate(pilots, rehearsals, level=0.25, tails=Tails.BOTH)
     assert both == Limits(12, 131, optimality_low=8, heterogeneity_low=69)
+    pilots = [((first, second),) for first, second in ((0, 0), (2, 1), (4, 5))]
+    (rounded,) = calibrate(pilots, [((4, 1),)] * 3, level=0.25)  # 1 + 3/2 times 5/3 is 7/2
+    assert rounded == Limits(optimality=2, heterogeneity=4)
 
 
 @pytest.mark.checks("GU-12")

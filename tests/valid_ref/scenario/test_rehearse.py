@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from valid_ref.guarantees.calibration import CalibrationError
+from valid_ref.guarantees.calibration import CalibrationError, Limits, Tails, calibrate
 from valid_ref.losses import Noise
 from valid_ref.protocols.parameters import ParameterError
 from valid_ref.scenario import Scenario, parts, prepare
@@ -227,3 +227,20 @@ def test_without_a_directory_nothing_is_kept() -> None:
     kept = kept_rehearsals(NOISY, None)
     assert kept.path is None
     assert kept(parameters, problem, [0]) == rehearse(parameters, problem, [0])
+
+
+@pytest.mark.checks("GU-12", "GV-7")
+@pytest.mark.parametrize("tails", Tails)
+def test_thresholds_come_from_the_pilots_and_the_runs_after_them(tails: Tails) -> None:
+    part = parts.CalibratedThresholds(level=0.2, runs=9, pilots=4, tails=tails)
+    checks = tuple(attrs.evolve(check, thresholds=part) for check in NOISY.checks)
+    scenario = attrs.evolve(NOISY, checks=checks)
+    parameters, problem = ready(scenario)
+    runs = rehearse(parameters, problem, range(13))
+    expected = calibrate(runs[:4], runs[4:], level=0.2, tails=tails)
+    found = prepare(scenario).parameters.weightings
+    names = [field.name for field in attrs.fields(Limits)]
+    assert [[getattr(one, name) for name in names] for one in found] == [
+        [getattr(one, name) for name in names] for one in expected
+    ]
+    assert expected != calibrate(runs[:4], runs, level=0.2, tails=tails)
