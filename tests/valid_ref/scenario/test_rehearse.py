@@ -232,15 +232,15 @@ def test_without_a_directory_nothing_is_kept() -> None:
 @pytest.mark.checks("GU-12", "GV-7")
 @pytest.mark.parametrize("tails", Tails)
 def test_thresholds_come_from_the_pilots_and_the_runs_after_them(tails: Tails) -> None:
-    part = parts.CalibratedThresholds(level=0.2, runs=9, pilots=4, tails=tails)
+    part = parts.CalibratedThresholds(level=0.5, runs=9, pilots=4, tails=tails)
     checks = tuple(attrs.evolve(check, thresholds=part) for check in NOISY.checks)
     scenario = attrs.evolve(NOISY, checks=checks)
     parameters, problem = ready(scenario)
     runs = rehearse(parameters, problem, range(13))
-    expected = calibrate(runs[:4], runs[4:], level=0.2, tails=tails)
+    expected = calibrate(runs[:4], runs[4:], level=0.5, tails=tails)
     found = prepare(scenario).parameters.weightings
     names = [field.name for field in attrs.fields(Limits)]
     assert [[getattr(one, name) for name in names] for one in found] == [
         [getattr(one, name) for name in names] for one in expected
     ]
-    assert expected != calibrate(runs[:4], runs, level=0.2, tails=tails)
+    assert expected != calibrate(runs[:4], runs, level=0.5, tails=tails)
