@@ -30,15 +30,13 @@ from valid_ref.guarantees.certificate import (
 )
 from valid_ref.guarantees.thresholds import (
     Level,
-    Origin,
     RoundsNeeded,
     Thresholds,
     calibrate,
-    calibrated_weighting,
     certified_thresholds,
+    certified_weighting,
     rounds_needed,
     shortfalls,
-    thresholds_from_runs,
 )
 
 __all__ = [
@@ -52,15 +50,14 @@ __all__ = [
     "GivenConstants",
     "Level",
     "NetworkProblem",
-    "Origin",
     "RoundsNeeded",
     "Thresholds",
     "admissible_ball",
     "admissible_ellipsoid",
     "best_byzantine_vectors",
     "calibrate",
-    "calibrated_weighting",
     "certified_thresholds",
+    "certified_weighting",
     "certify",
     "configured_bounds",
     "derive_bounds",
@@ -73,5 +70,4 @@ __all__ = [
     "range_conflicts",
     "rounds_needed",
     "shortfalls",
-    "thresholds_from_runs",
 ]

@@ -4,7 +4,6 @@ From the certificate: the path of an honest run is bounded outright; its noise b
 inequality or, where single gradients are bounded, by that of Pinelis, whichever is smaller.
 """
 
-import enum
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -31,15 +30,6 @@ SPLITS = tuple(2.0**-j for j in range(1, 9))
 
 
 TESTS = ("optimality", "heterogeneity")
-
-
-class Origin(enum.Enum):
-    """Where thresholds come from."""
-
-    CERTIFICATE = "certificate"
-    """Proved, from the constants of the problem."""
-    RUNS = "calibrated"
-    """A factor above the largest statistic of attack-free runs."""
 
 
 @attrs.frozen
@@ -76,7 +66,7 @@ class Level:
 
 @attrs.frozen
 class Thresholds:
-    """eps_opt, and delta + eps_het; where they come from.
+    """eps_opt, and delta + eps_het.
 
     `vacuous` names the tests that no gradients within the norm bounds can fail: T is too small,
     or the noise too large, for the certificate to be of use.
@@ -86,9 +76,7 @@ class Thresholds:
 
     optimality: float
     heterogeneity: float
-    origin: Origin
     certificate: Certificate | None = None
-    runs: int = 0
     vacuous: tuple[str, ...] = ()
 
 
@@ -230,9 +218,7 @@ def certified_thresholds(
     if not (math.isfinite(optimality) and math.isfinite(length * length)):
         found = f"eps_opt = {optimality:g}, delta + eps_het = {length:g} squared"
         raise CertificateError(f"the thresholds are not finite: {found}", clause="GV-7")
-    return Thresholds(
-        optimality * ROUND_UP, length * length * ROUND_UP, Origin.CERTIFICATE, certificate
-    )
+    return Thresholds(optimality * ROUND_UP, length * length * ROUND_UP, certificate)
 
 
 def _optimality(
@@ -358,28 +344,7 @@ def _weighted(share: Sequence[float], values: Sequence[float]) -> float:
     return math.fsum(w * value for w, value in zip(share, values, strict=True))
 
 
-def thresholds_from_runs(
-    statistics: Sequence[tuple[float, float]], factor: float = 1.1
-) -> Thresholds:
-    """A factor above the largest (optimality, heterogeneity) statistics of attack-free runs.
-
-    The statistics are |sum_u ghat_u| / (n W 2^f) and sum_u lhat_u^2 / (n W^2 4^f).
-
-    Implements: GU-9.
-    """
-    if not statistics or not factor >= 1:
-        raise CertificateError(
-            f"{len(statistics)} runs and a factor of {factor}: calibration needs at least one "
-            "run and a factor of at least 1",
-            clause="GU-9",
-        )
-    optimality, heterogeneity_seen = (
-        factor * max(column) for column in zip(*statistics, strict=True)
-    )
-    return Thresholds(optimality, heterogeneity_seen, Origin.RUNS, runs=len(statistics))
-
-
-def calibrated_weighting(
+def certified_weighting(
     name: str, weights: tuple[int, ...], thresholds: Thresholds, agents: int, fraction_bits: int
 ) -> Weighting:
     """The weighting with these thresholds, as integers, rounded up.
@@ -393,7 +358,7 @@ def calibrated_weighting(
         fraction_bits,
         optimality=thresholds.optimality,
         heterogeneity=thresholds.heterogeneity,
-        origin=thresholds.origin.value,
+        origin="certificate",
     )
 
 

@@ -11,7 +11,7 @@ from valid_ref.guarantees.thresholds import (
     RoundsNeeded,
     Thresholds,
     calibrate,
-    calibrated_weighting,
+    certified_weighting,
     rounds_needed,
     shortfalls,
 )
@@ -198,7 +198,7 @@ def _given(
                 f"small for its certificate, {needed.said(test)}"
                 for test in certified.vacuous
             )
-        return calibrated_weighting(name, weights, certified, agents, bits), notes
+        return certified_weighting(name, weights, certified, agents, bits), notes
     configured = make_weighting(
         name,
         weights,
@@ -221,7 +221,7 @@ def _below(trial: ValidParameters, problem: Problem, delta: float, configured: W
         found = _certified(trial, problem, delta, CertifiedThresholds())
     except CertificateError as error:
         return (f"check {name}: there is no certificate: {error}",)
-    needed = calibrated_weighting(name, configured.weights, found, trial.graph.agents, bits)
+    needed = certified_weighting(name, configured.weights, found, trial.graph.agents, bits)
     return tuple(f"check {shortfall}" for shortfall in shortfalls(configured, needed))
 
 

@@ -19,16 +19,14 @@ from valid_ref.guarantees import (
     Course,
     Level,
     NetworkProblem,
-    Origin,
     RoundsNeeded,
     Thresholds,
     calibrate,
-    calibrated_weighting,
+    certified_weighting,
     certify,
     heterogeneity,
     rounds_needed,
     shortfalls,
-    thresholds_from_runs,
 )
 from valid_ref.lattice import default_limits, read_gradient, squared_norm, to_lattice
 from valid_ref.losses import Noise, Problem, Quadratic, RidgeLeastSquares, random_quadratics
@@ -525,19 +523,14 @@ def test_thresholds_say_when_nothing_can_fail_them() -> None:
     graph, level = path(4), Level(0.05, heterogeneity(problem))
     few = calibrate(problem, graph, short, polynomial_weights(2, 1), level)
     assert few.vacuous == ("optimality", "heterogeneity")
-    assert few.origin is Origin.CERTIFICATE
     assert calibrate(problem, graph, long, exponential_weights(300, 0.9), level).vacuous == ()
 
 
 @pytest.mark.checks("GU-9", "GV-7")
-def test_thresholds_from_runs_and_their_integers() -> None:
-    found = thresholds_from_runs([(0.5, 2.0), (0.25, 3.0)])
-    assert found == Thresholds(1.1 * 0.5, 1.1 * 3.0, Origin.RUNS, runs=2)
-    for statistics_seen, factor in (([], 1.1), ([(1.0, 1.0)], 0.9)):
-        with pytest.raises(CertificateError, match="at least one run and a factor of at least 1"):
-            thresholds_from_runs(statistics_seen, factor)
-    weighting = calibrated_weighting("last", (1, 2), found, 5, 4)
-    assert weighting.origin == "calibrated"
+def test_thresholds_and_their_integers() -> None:
+    found = Thresholds(1.1 * 0.5, 1.1 * 3.0)
+    weighting = certified_weighting("last", (1, 2), found, 5, 4)
+    assert weighting.origin == "certificate"
     assert weighting.optimality == math.ceil(5 * 3 * 16 * Fraction(1.1 * 0.5))
     assert weighting.heterogeneity == math.ceil(5 * 9 * 256 * Fraction(1.1 * 3.0))
     assert shortfalls(weighting, weighting) == ()
