@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks import rivals, roofs
-from benchmarks.machine import has_ifma
+from benchmarks.machine import has_ifma, is_quiet
 from benchmarks.report import Claim, Section
 from benchmarks.timing import Sample, interleaved, ratio, scaled
 from valid_ref.kernels import Backend, PolyHash
@@ -103,11 +103,13 @@ def _claims(against: dict[str, Sample], parallel: Sample) -> tuple[Claim, ...]:
     flint = [sample.median for name, sample in against.items() if "flint" in name]
     roof, galois = against[ROOF].median, against[GALOIS].median
     speed_up = 1 / parallel.median
+    faster = 2 if has_ifma() else 1.1
     return (
         Claim(
-            "at least 2 times as fast as the best of python-flint",
+            f"at least {faster} times as fast as the best of python-flint"
+            + ("" if has_ifma() else " (2 times on processors with AVX-512 IFMA)"),
             f"{min(flint):.2f} times" if flint else "python-flint is not installed",
-            min(flint) >= 2 if flint else None,
+            min(flint) >= faster if flint else None,
         ),
         Claim(
             "at least 1000 times as fast as galois over the same field",
@@ -122,6 +124,6 @@ def _claims(against: dict[str, Sample], parallel: Sample) -> tuple[Claim, ...]:
         Claim(
             "two processors at least 1.8 times as fast as one (4 times the entries, quiet)",
             f"{speed_up:.2f} times",
-            speed_up >= 1.8,
+            speed_up >= 1.8 if is_quiet() else None,
         ),
     )

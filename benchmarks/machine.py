@@ -14,6 +14,11 @@ def has_ifma() -> bool:
     return "avx512ifma" in _flags()
 
 
+def is_quiet() -> bool:
+    """Whether little else runs: no more work in the last minute than there are processors."""
+    return os.getloadavg()[0] <= len(os.sched_getaffinity(0))
+
+
 def facts() -> dict[str, str]:
     """Processor, its number, the vector extensions, versions and the load."""
     versions = {name: _version(name) for name in PACKAGES}

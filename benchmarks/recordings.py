@@ -24,10 +24,11 @@ from valid_ref.oracle import check, open_recording, record_run, write_recording
 from valid_ref.runs import run
 from valid_ref.scenario import Scenario, parts
 
-MOST_SECONDS, MOST_MEGABYTES = 20, 400
-MOST_TIMES = {False: 12, True: 5}
-"""How long checking may take, by whether there are checksums: without them plain reading is only a
-copy, and the arithmetic of a check (hashes, relation, norms, estimates) alone is six times that."""
+MOST_MEGABYTES = 400
+MOST_TIMES = (12, 5, 8)
+"""How long checking may take against plain reading: of long models without checksums, where plain
+reading is only a copy and the arithmetic of a check (hashes, relation, norms, estimates) alone is
+six times that; of the same with checksums; of a complete graph."""
 
 
 def measure(quick: bool) -> Section:
@@ -64,12 +65,7 @@ def measure(quick: bool) -> Section:
         (
             *(
                 _times(str(row[0]), row[4], most, quick)
-                for row, most in zip(rows[1:3], MOST_TIMES.values(), strict=True)
-            ),
-            Claim(
-                f"a complete graph of {agents} checked in under {MOST_SECONDS} s",
-                f"{_median(rows[3][3]):.1f} s",
-                _median(rows[3][3]) < MOST_SECONDS,
+                for row, most in zip(rows[1:], MOST_TIMES, strict=True)
             ),
             Claim(
                 f"d = {longest} checked in under {MOST_MEGABYTES} MB, mapped files included",
