@@ -11,26 +11,31 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from itertools import chain
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeGuard
 
 import attrs
 import numpy as np
 
 from valid_ref.alarms import Alarm, Raised
-from valid_ref.document import unstructure
+from valid_ref.document import Json, structure, unstructure
 from valid_ref.errors import ValidRefError
+from valid_ref.graph import AgentGraph
+from valid_ref.hashing import PrimeField
+from valid_ref.lattice import IntVector, LatticeParameters
 from valid_ref.machine import Message
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.broadcast import Tag, ValidatedBroadcast
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.learn import LearningMessage
-from valid_ref.protocols.parameters import CheckedKeys, ValidParameters
+from valid_ref.protocols.parameters import Bounds, CheckedKeys, ValidParameters, Weighting
 from valid_ref.protocols.valid import ESTIMATES, KEYS, Valid
+from valid_ref.reading import Reading
+from valid_ref.schedule import Precision, Schedule
 from valid_ref.wide import WideIntegers
 from valid_ref.words import TEXT_LENGTH, Again, Listed, Malformed
-
-Json = Any
 
 KEY = -1
 """In a tag (source, slot), the slot of the source's key."""
@@ -226,12 +231,38 @@ def is_mapping(message: Message) -> bool:
     return type(message) in {dict, MappingProxyType}
 
 
-def is_learning(message: Message, dimension: int) -> bool:
+def is_learning(message: Message, dimension: int) -> TypeGuard[LearningMessage]:
     """Whether a message is a pair of int64 vectors of length d, in range or not."""
     return isinstance(message, LearningMessage) and all(
-        isinstance(vector, np.ndarray) and vector.dtype == np.int64 and vector.shape == (dimension,)
+        _is_vector(vector) and len(vector) == dimension
         for vector in (message.model, message.scaled_gradient)
     )
+
+
+def _is_vector(value: object) -> bool:
+    """Whether a value is a vector of integers of 64 bits, of any length."""
+    return isinstance(value, np.ndarray) and value.dtype == np.int64 and value.ndim == 1
+
+
+def identity(message: object) -> bytes:
+    """Bytes that are equal exactly for equal messages, of any form."""
+    if isinstance(message, LearningMessage):
+        return b"learning" + identity(message.model) + b"|" + identity(message.scaled_gradient)
+    if isinstance(message, np.ndarray):
+        entries = repr(message.tolist()).encode() if message.dtype.hasobject else message.tobytes()
+        return f"{message.dtype}{message.shape}".encode() + entries
+    if isinstance(message, Mapping):
+        items = sorted(repr(tag).encode() + b":" + identity(v) for tag, v in message.items())
+        return b"mapping" + b";".join(items)
+    return safe_repr(message).encode("utf-8", "replace")
+
+
+def safe_repr(value: object) -> str:
+    """What `repr` says; the name of the class where it fails."""
+    try:
+        return repr(value)
+    except Exception:
+        return type(value).__name__
 
 
 # Messages in a log: values stand in rows of arrays or tables (recordings and vectors).
@@ -343,12 +374,36 @@ class Codec:
         if message is None:
             return None
         if phase == LEARNING and is_learning(message, self.parameters.lattice.dimension):
-            return LearningRow(rows.put("deviations", message))  # type: ignore[arg-type]
+            return LearningRow(rows.put("deviations", message))
         if phase == AGREEMENT and isinstance(message, bool):
             return AlarmState(message)
         if phase in self.broadcasts and is_mapping(message):
             return self._entries(phase, message, rows)  # type: ignore[arg-type]
         return Other(_kept_text(message))
+
+    def encode_in_digits(self, phase: str, message: Message, rows: RowWriter) -> Json:
+        """A message as test vectors have it: as in a log, but for three things.
+
+        Learning vectors stand in place, of a wrong length too; a list of entries keeps them all;
+        and integers are decimal digits.
+
+        Implements: VE-7.
+        """
+        if (
+            phase == LEARNING
+            and isinstance(message, LearningMessage)
+            and all(map(_is_vector, (message.model, message.scaled_gradient)))
+        ):
+            return {"kind": LearningRow.kind} | pair_in_digits(message)
+        if phase in self.broadcasts and isinstance(message, Listed):
+            parts = [self._entries(phase, part, rows) for part in message.parts]
+            spoken: Spoken = _joined(parts)
+        else:
+            spoken = self.encode(phase, message, rows)
+        document = unstructure(spoken)
+        if isinstance(spoken, BroadcastEntries):
+            document["keys"] = [[source, decimal(key)] for source, key in spoken.keys]
+        return document
 
     def _entries(
         self, phase: str, message: Mapping[Tag, object], writer: RowWriter
@@ -422,6 +477,16 @@ class Codec:
         return message | ({"unknown": None} if spoken.unknown_tags else {})
 
 
+def _joined(parts: Iterable[BroadcastEntries]) -> BroadcastEntries:
+    """All entries of several messages."""
+    several = [unstructure(part) for part in parts]
+    lists = ("keys", "rows", "nulls", "malformed")
+    return BroadcastEntries(
+        **{name: tuple(chain.from_iterable(part[name] for part in several)) for name in lists},
+        unknown_tags=any(part["unknown_tags"] for part in several),
+    )
+
+
 def _kept_text(message: Message) -> str:
     if isinstance(message, Malformed):
         return message.text[:TEXT_LENGTH]
@@ -435,14 +500,14 @@ def _kept_text(message: Message) -> str:
     return type(message).__name__[:TEXT_LENGTH]
 
 
-def pair_in_place(message: LearningMessage, number: Callable[[int], Json]) -> dict[str, Json]:
+def pair_in_digits(message: LearningMessage) -> dict[str, Json]:
     """The two vectors of a learning message.
 
-    Implements: VE-7, CF-7.
+    Implements: VE-7.
     """
     return {
-        "model": [number(entry) for entry in message.model.tolist()],
-        "scaled_gradient": [number(entry) for entry in message.scaled_gradient.tolist()],
+        "model": [decimal(entry) for entry in message.model.tolist()],
+        "scaled_gradient": [decimal(entry) for entry in message.scaled_gradient.tolist()],
     }
 
 
@@ -470,7 +535,7 @@ def message_as_json(message: Message) -> Json:
 
 def _vector(vector: object) -> Json:
     """A vector of integers, of any length and size; anything else is named only."""
-    if isinstance(vector, np.ndarray) and vector.ndim == 1 and vector.dtype == np.int64:
+    if isinstance(vector, np.ndarray) and _is_vector(vector):
         return vector.tolist()
     entries = vector.tolist() if isinstance(vector, np.ndarray) else vector
     if not isinstance(entries, tuple | list) or any(type(entry) is not int for entry in entries):
@@ -647,6 +712,46 @@ def public_parameters(parameters: ValidParameters) -> PublicParameters:
     )
 
 
+def valid_parameters(public: PublicParameters, start_model: IntVector) -> ValidParameters:
+    """The parameters of a run from a document, with x_0; what does not fit together is refused.
+
+    Implements: VA-9.
+    """
+    reading = Reading.without(*public.without)
+    precision = Precision(public.fraction_bits, public.step_bits)
+    bounds = public.bounds
+    return ValidParameters(
+        graph=AgentGraph.from_edges(public.agents, public.edges),
+        lattice=LatticeParameters(
+            public.dimension,
+            Schedule(precision, public.mixing, public.gradient),
+            public.max_degree,
+            public.prime,
+            model_limit=public.model_limit,
+            gradient_limit=public.gradient_limit,
+            enforce_field_range=reading.P20,
+        ),
+        start_model=start_model,
+        field=PrimeField(public.prime),
+        bounds=None if bounds is None else Bounds(bounds.model_squared, bounds.gradient_squared),
+        weightings=tuple(
+            Weighting(
+                name=line.name,
+                weights=line.weights,
+                total=Fraction(*line.total),
+                optimality=line.optimality,
+                heterogeneity=line.heterogeneity,
+                origin=line.origin,
+                optimality_low=line.optimality_low,
+                heterogeneity_low=line.heterogeneity_low,
+            )
+            for line in public.weightings
+        ),
+        checked_keys=public.keys_checked,
+        reading=reading,
+    )
+
+
 COUNTS = ("agents", "edges", "dimension", "fraction_bits", "step_bits", "max_degree")
 """Parameters that are JSON numbers in every document; the others may be integers of any size."""
 RECORDED_ONLY = ("kind", "total", "origin")
@@ -670,6 +775,30 @@ def parameters_in_digits(parameters: ValidParameters) -> dict[str, Json]:
     """
     document: dict[str, Json] = unstructure(public_parameters(parameters))
     return {name: v if name in COUNTS else _in_digits(v) for name, v in document.items()}
+
+
+def parameters_from_digits(document: Mapping[str, Json]) -> ValidParameters:
+    """The parameters that such a document names; a weighting is divided by the sum of its weights.
+
+    Implements: VA-9, VE-3.
+    """
+    names = {name: v if name in COUNTS else _from_digits(v) for name, v in document.items()}
+    if names["bounds"] is not None:
+        names["bounds"]["kind"] = BoundsLine.kind
+    for line in names["weightings"]:
+        line["total"] = [sum(line["weights"]), 1]
+    public: PublicParameters = structure(PublicParameters, names)
+    return valid_parameters(public, np.array(public.start_model, dtype=np.int64))
+
+
+def _from_digits(value: Json) -> Json:
+    if isinstance(value, str) and _DIGITS.fullmatch(value):
+        return int(value)
+    if isinstance(value, list):
+        return [_from_digits(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _from_digits(item) for name, item in value.items()}
+    return value
 
 
 def _in_digits(value: Json) -> Json:

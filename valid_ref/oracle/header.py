@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Collection, Mapping
-from fractions import Fraction
 from typing import Any, ClassVar
 
 import attrs
@@ -11,18 +10,22 @@ import numpy as np
 from valid_ref.coins import check_hexadecimal
 from valid_ref.document import schema, unstructure
 from valid_ref.errors import ValidRefError
-from valid_ref.graph import AgentGraph
-from valid_ref.hashing import PrimeField, is_prime
-from valid_ref.lattice import WORD_LIMIT, IntVector, LatticeParameters
+from valid_ref.hashing import is_prime
+from valid_ref.lattice import WORD_LIMIT, IntVector
 from valid_ref.oracle.files import Layout, RecordingError
 from valid_ref.protocols.global_validate import width
 from valid_ref.protocols.learn import LearnModel
 from valid_ref.protocols.measures import estimate_limbs
-from valid_ref.protocols.parameters import Bounds, CheckedKeys, ValidParameters, Weighting
+from valid_ref.protocols.parameters import CheckedKeys, ValidParameters
 from valid_ref.reading import Reading
 from valid_ref.scenario.parts import LossPart
-from valid_ref.schedule import Precision, Schedule
-from valid_ref.wire import BoundsLine, WeightingLine, public_parameters
+from valid_ref.wire import (
+    BoundsLine,
+    PublicParameters,
+    WeightingLine,
+    public_parameters,
+    valid_parameters,
+)
 
 FORMAT = "valid-ref/recording/2"
 LONGEST_START = 1 << 12
@@ -265,50 +268,14 @@ def parameters_of(
     start = header.start_model if start_model is None else start_model
     if start is None:
         raise RecordingError(f"{place}: there is no x_0", clause="RE-2")
+    named = {field.name: getattr(header, field.name) for field in attrs.fields(PublicParameters)}
+    public = PublicParameters(**(named | {"start_model": ()}))
     try:
-        reading = Reading.without(*header.without)
-        schedule = Schedule(
-            Precision(header.fraction_bits, header.step_bits), header.mixing, header.gradient
-        )
-        parameters = ValidParameters(
-            graph=AgentGraph.from_edges(header.agents, header.edges),
-            lattice=LatticeParameters(
-                header.dimension,
-                schedule,
-                header.max_degree,
-                header.prime,
-                model_limit=header.model_limit,
-                gradient_limit=header.gradient_limit,
-                enforce_field_range=reading.P20,
-            ),
-            start_model=np.asarray(start, dtype=np.int64),
-            field=PrimeField(header.prime),
-            bounds=_bounds(header.bounds),
-            weightings=tuple(_weighting(line) for line in header.weightings),
-            checked_keys=header.keys_checked,
-            reading=reading,
-        )
-        LearnModel(parameters.graph, parameters.lattice, parameters.start_model, reading)
+        parameters = valid_parameters(public, np.asarray(start, dtype=np.int64))
+        LearnModel(parameters.graph, parameters.lattice, parameters.start_model, parameters.reading)
     except ValidRefError as error:
         raise RecordingError(f"{place}: {error.message}", clause=error.clause) from None
     return parameters
-
-
-def _bounds(line: BoundsLine | None) -> Bounds | None:
-    return None if line is None else Bounds(line.model_squared, line.gradient_squared)
-
-
-def _weighting(line: WeightingLine) -> Weighting:
-    return Weighting(
-        name=line.name,
-        weights=line.weights,
-        total=Fraction(*line.total),
-        optimality=line.optimality,
-        heterogeneity=line.heterogeneity,
-        origin=line.origin,
-        optimality_low=line.optimality_low,
-        heterogeneity_low=line.heterogeneity_low,
-    )
 
 
 def start_layout(dimension: int) -> Layout:

@@ -125,7 +125,7 @@ class RecordingWriter:
         others: dict[int, Message] = {}
         for agent in agents:
             message = spoken.said[agent]
-            if isinstance(message, LearningMessage) and is_learning(message, d):
+            if is_learning(message, d):
                 models[agent], gradients[agent] = message.model, message.scaled_gradient
             else:
                 others[agent] = message

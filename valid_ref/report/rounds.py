@@ -29,7 +29,7 @@ from valid_ref.report.view import (
 from valid_ref.report.watched import Watched, belief, number, vector
 from valid_ref.report.words import alarm_words, phase_words
 from valid_ref.schedule import Precision
-from valid_ref.wire import AlarmLine, about_text
+from valid_ref.wire import AlarmLine, about_text, identity, safe_repr
 
 TAGS = 8
 """How many entries of a broadcast message are named."""
@@ -66,22 +66,6 @@ class MessageTable:
         if place == len(self.views):
             self.views.append(view)
         return place
-
-
-def identity(message: Message) -> bytes:
-    """Bytes that are equal exactly for equal messages."""
-    if isinstance(message, LearningMessage):
-        parts = (message.model, message.scaled_gradient)
-        return b"learning" + b"|".join(identity(part) for part in parts)
-    if isinstance(message, np.ndarray):
-        head = f"{message.dtype}{message.shape}".encode()
-        if message.dtype == object:
-            return head + repr(message.tolist()).encode()
-        return head + message.tobytes()
-    if isinstance(message, Mapping):
-        entries = sorted(repr(tag).encode() + b":" + identity(v) for tag, v in message.items())
-        return b"mapping" + b";".join(entries)
-    return _repr(message).encode("utf-8", "replace")
 
 
 def describe(phase: str, message: Message, precision: Precision | None) -> MessageView:
@@ -125,15 +109,8 @@ def _broadcast(message: Mapping[object, object]) -> MessageView:
 
 def short(value: object) -> str:
     """A value in a bounded number of characters."""
-    text = _repr(value)
+    text = safe_repr(value)
     return text if len(text) <= LONGEST else text[: LONGEST - 2] + ".."
-
-
-def _repr(value: object) -> str:
-    try:
-        return repr(value)
-    except Exception:
-        return type(value).__name__
 
 
 def phases_of(rounds: Sequence[Round]) -> tuple[PhaseView, ...]:

@@ -7,13 +7,13 @@ from typing import Any
 
 import attrs
 
+from valid_ref.document import Json
 from valid_ref.errors import ValidRefError
 from valid_ref.vectors.schema import (
     CANDIDATE,
     COMMON,
     NULL,
     TEXT,
-    Json,
     candidate,
     double,
     either,
@@ -153,6 +153,10 @@ class Operation:
     def short_name(self) -> str:
         """The name without the family."""
         return self.name.partition("/")[2]
+
+    def case(self, name: str, source: str, comment: str, given: Json, expected: Json) -> VectorCase:
+        """A case whose input and result are written already."""
+        return VectorCase(f"{self.name}/{name}", tuple(source.split()), comment, given, expected)
 
     def __call__(
         self,

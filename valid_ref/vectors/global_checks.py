@@ -6,6 +6,7 @@ from typing import Any
 
 import attrs
 
+from valid_ref.document import Json
 from valid_ref.graph_families import path
 from valid_ref.protocols import global_validate
 from valid_ref.protocols.broadcast import Tag
@@ -19,9 +20,9 @@ from valid_ref.protocols.parameters import (
 )
 from valid_ref.reading import Reading
 from valid_ref.schedule import Precision, Schedule
-from valid_ref.vectors import sample
+from valid_ref.vectors import parameters as sample
 from valid_ref.vectors.document import COMPARE, VectorCase, VectorFamily, operation
-from valid_ref.vectors.sample import TRANSCRIPTS
+from valid_ref.vectors.parameters import TRANSCRIPTS
 from valid_ref.vectors.schema import (
     AGENT,
     ALARMS,
@@ -32,7 +33,6 @@ from valid_ref.vectors.schema import (
     RATIO,
     SMALL,
     VECTOR,
-    Json,
     either,
     fields,
     integer_vector,

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from valid_ref import hashing
+from valid_ref.document import Json
 from valid_ref.hashing import PrimeField, hash_integers, hash_vector
 from valid_ref.lattice import MERSENNE_61
 from valid_ref.schedule import Precision, Schedule
@@ -13,13 +14,12 @@ from valid_ref.vectors.schema import (
     SMALL,
     VECTOR,
     YES,
-    Json,
+    Vector,
     fields,
     integer_vector,
     many,
 )
 
-Vector = Sequence[int]
 Rows = Sequence[Vector]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from valid_ref import lattice as reference
+from valid_ref.document import Json
 from valid_ref.lattice import MERSENNE_61, LatticeError, LatticeParameters, default_limits
 from valid_ref.schedule import Precision, Schedule, make_schedule
 from valid_ref.vectors.document import COMPARE, VectorCase, VectorFamily, operation
@@ -17,14 +18,12 @@ from valid_ref.vectors.schema import (
     RATIO,
     SMALL,
     VECTOR,
-    Json,
+    Vector,
     either,
     fields,
     integer_vector,
     many,
 )
-
-Vector = Sequence[int]
 
 
 def _one_round(step_bits: int, a: int = 1, A: int = 1) -> LatticeParameters:

@@ -4,15 +4,16 @@ from collections.abc import Mapping, Sequence
 
 import attrs
 
+from valid_ref.document import Json
 from valid_ref.lattice import MERSENNE_61
 from valid_ref.protocols import local_validate
 from valid_ref.protocols.broadcast import Tag
 from valid_ref.protocols.learn import LearningMessage, Transcripts
 from valid_ref.protocols.parameters import CheckedKeys, ValidParameters
 from valid_ref.reading import Reading
-from valid_ref.vectors import sample
+from valid_ref.vectors import parameters as sample
 from valid_ref.vectors.document import COMPARE, VectorCase, VectorFamily, operation
-from valid_ref.vectors.sample import TRANSCRIPTS, transcript
+from valid_ref.vectors.parameters import TRANSCRIPTS, transcript
 from valid_ref.vectors.schema import (
     AGENT,
     ALARMS,
@@ -21,7 +22,6 @@ from valid_ref.vectors.schema import (
     INTEGER,
     SMALL,
     VECTOR,
-    Json,
     fields,
     many,
     ref,

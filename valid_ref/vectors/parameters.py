@@ -1,21 +1,202 @@
-"""Vectors of public parameters: which sets are admitted, and the clause that refuses another."""
+"""Vectors of graphs and of public parameters, and the parameters of the worked example.
 
-from collections.abc import Mapping
+The worked example is that of local-validate.md and global-validate.md, with its transcripts.
+"""
+
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
-from valid_ref.graph import AgentGraph
-from valid_ref.graph_families import path
+from valid_ref.document import Json
+from valid_ref.graph import AgentGraph, assumption_1, assumption_1_plus
+from valid_ref.graph_families import complete, cycle, paper_graph, path, star
 from valid_ref.hashing import PrimeField
-from valid_ref.lattice import MERSENNE_61, LatticeParameters
-from valid_ref.protocols.parameters import Bounds, CheckedKeys, ValidParameters, Weighting
+from valid_ref.lattice import MERSENNE_61, default_limits
+from valid_ref.protocols import global_validate, local_validate
+from valid_ref.protocols.broadcast import Tag
+from valid_ref.protocols.learn import LearningMessage
+from valid_ref.protocols.parameters import Bounds, ValidParameters, Weighting
 from valid_ref.protocols.valid import Valid
+from valid_ref.reading import Reading
 from valid_ref.schedule import Precision, Schedule
-from valid_ref.vectors import sample
-from valid_ref.vectors.document import Operation, VectorCase, VectorFamily, make
-from valid_ref.vectors.schema import SMALL, VECTOR, Json, fields, integer_vector, ref, whole, wholes
+from valid_ref.vectors.document import (
+    COMPARE,
+    Operation,
+    VectorCase,
+    VectorFamily,
+    make,
+    operation,
+)
+from valid_ref.vectors.schema import (
+    AGENT,
+    EDGES,
+    FLAG,
+    SMALL,
+    VECTOR,
+    exactly,
+    fields,
+    integer_vector,
+    many,
+    ref,
+    whole,
+    wholes,
+)
 from valid_ref.vectors.spoken import graph_json
-from valid_ref.wire import parameters_in_digits
+from valid_ref.wire import parameters_from_digits, parameters_in_digits
+
+KEYS = (5, 17, 42)
+WEIGHTING = Weighting("halves", (1, 2), Fraction(3), optimality=108, heterogeneity=6336)
+"""gamma = 1/2, m = 1, eps_opt = 3/4, delta + eps_het = 2/3 + 1/4."""
+
+
+def transcript(*rounds: tuple[int, int]) -> tuple[LearningMessage, ...]:
+    """Learning messages of dimension 1 from pairs (x, Gamma)."""
+    return tuple(LearningMessage(integer_vector([x]), integer_vector([g])) for x, g in rounds)
+
+
+TRANSCRIPTS = (
+    transcript((0, 0), (1, 4)),
+    transcript((8, -32), (12, -16)),
+    transcript((16, -64), (23, -36)),
+)
+"""What agents 0, 1 and 2 send on the path 0-1-2."""
+
+
+def parameters_for(
+    graph: AgentGraph,
+    steps: Schedule,
+    prime: int,
+    weightings: Sequence[Weighting] = (),
+    *,
+    bounds: Bounds | None = None,
+    dimension: int = 1,
+    reading: Reading | None = None,
+) -> ValidParameters:
+    """Parameters with default limits and x_0 = 0."""
+    return ValidParameters(
+        graph,
+        default_limits(dimension, steps, graph.max_degree, prime),
+        integer_vector([0] * dimension),
+        PrimeField(prime),
+        bounds=bounds,
+        weightings=tuple(weightings),
+        reading=Reading() if reading is None else reading,
+    )
+
+
+def parameters(
+    weightings: Sequence[Weighting] = (WEIGHTING,), reading: Reading | None = None
+) -> ValidParameters:
+    """Path 0-1-2, d = 1, T = 2, f = 4, k = 2, a = 1, A = 2, p = 10007."""
+    steps = Schedule(Precision(4, 2), (1, 1), (2, 2))
+    squares = Bounds((17**2, 26**2), (35**2, 52**2))
+    return parameters_for(path(3), steps, 10007, weightings, bounds=squares, reading=reading)
+
+
+def reports(
+    changed: Mapping[Tag, Sequence[LearningMessage]] | None = None,
+) -> dict[Tag, tuple[int, ...]]:
+    """Every (reporter, agent) to the hashes of what that reporter received; `changed` first."""
+    return {
+        (reporter, agent): local_validate.transcript_report(
+            parameters(), KEYS, (changed or {}).get((reporter, agent), TRANSCRIPTS[agent])
+        )
+        for agent in range(3)
+        for reporter in path(3).neighbours(agent)
+    }
+
+
+def estimates(public: ValidParameters | None = None) -> dict[Tag, global_validate.Estimate]:
+    """Every (reporter, agent) to the estimate of what the agent sent."""
+    known = parameters() if public is None else public
+    return {
+        (reporter, agent): global_validate.estimate(known, TRANSCRIPTS[agent])
+        for agent in range(3)
+        for reporter in path(3).neighbours(agent)
+    }
+
+
+@operation(
+    "graph/graph",
+    fields(agents=SMALL, edges=many(exactly({"type": "integer"}, {"type": "integer"}))),
+    fields(neighbours=many(many(AGENT))),
+    "MO-1 MO-2",
+)
+def graph(agents: int, edges: Sequence[tuple[int, int]]) -> Json:
+    """Whether agents and undirected edges make a graph of the model, and who hears whom."""
+    graph = AgentGraph.from_edges(agents, edges)
+    return {"neighbours": [graph.neighbours(agent) for agent in range(agents)]}
+
+
+@operation(
+    "graph/assumptions",
+    fields(agents=SMALL, edges=EDGES, byzantine=many(AGENT)),
+    fields(assumption_1=FLAG, assumption_1_plus=FLAG, hidden=many(AGENT)),
+    "AD-5 AD-6 AD-8",
+)
+def assumptions(agents: int, edges: Sequence[tuple[int, int]], byzantine: Sequence[int]) -> Json:
+    """Whether Assumption 1 and Assumption 1+ hold for a Byzantine set, and the Byzantine agents
+    without an honest neighbour.
+    """
+    graph = AgentGraph.from_edges(agents, edges)
+    report = assumption_1_plus(graph, byzantine)
+    return {
+        "assumption_1": assumption_1(graph, byzantine).holds,
+        "assumption_1_plus": report.holds,
+        "hidden": report.hidden,
+    }
+
+
+def graph_family() -> VectorFamily:
+    """All cases of graphs."""
+
+    def assume(name: str, comment: str, graph: AgentGraph, *byzantine: int) -> VectorCase:
+        return assumptions(name, comment, **graph_json(graph), byzantine=byzantine)
+
+    return VectorFamily(
+        "graph",
+        "Graphs (spec/model.md) and the assumptions on Byzantine sets (spec/adversary.md).",
+        (COMPARE,),
+        (graph, assumptions),
+        (
+            graph("path", "three agents in a row", 3, [(0, 1), (1, 2)]),
+            graph("either-order", "an edge may be written from either end", 3, [(2, 1), (1, 0)]),
+            graph(
+                "loop-refused", "no agent is its own neighbour", 2, [(0, 1), (1, 1)], refused="MO-2"
+            ),
+            graph("unknown-agent-refused", "agents are 0..n-1", 2, [(0, 2)], refused="MO-2"),
+            graph(
+                "negative-agent-refused", "agents are 0..n-1", 2, [(-1, 0), (0, 1)], refused="MO-2"
+            ),
+            graph("disconnected-refused", "two parts", 4, [(0, 1), (2, 3)], refused="MO-2"),
+            graph(
+                "duplicate-edge-refused",
+                "an edge that stands twice",
+                3,
+                [(0, 1), (1, 2), (0, 1)],
+                refused="MO-2",
+            ),
+            graph(
+                "edge-both-ways-refused",
+                "an edge and the same one from its other end",
+                2,
+                [(0, 1), (1, 0)],
+                refused="MO-2",
+            ),
+            graph("one-agent-refused", "at least two agents", 1, [], refused="MO-2"),
+            assume("nobody", "no Byzantine agent", path(3)),
+            assume("end-of-path", "the rest is connected", path(4), 0),
+            assume("middle-of-path", "the rest falls apart", path(3), 1),
+            assume("hub", "the rest of a star falls apart", star(4), 0),
+            assume("hidden-leaf", "nobody honest hears leaf 1", star(3), 0, 1),
+            assume("hidden-ends", "the path of P06: 1 holds, 1+ does not", path(6), 0, 1, 4, 5),
+            assume("lone-honest", "one honest agent in a complete graph", complete(4), 1, 2, 3),
+            assume("all", "no agent is honest", complete(2), 0, 1),
+            assume("cycle-neighbours", "two neighbours on a cycle", cycle(5), 0, 1),
+            assume("cycle-apart", "two others on a cycle", cycle(5), 0, 2),
+            assume("paper", "the network of the experiments", paper_graph(), 4, 15),
+        ),
+    )
+
 
 OPERATION = Operation(
     "parameters/parameters",
@@ -26,57 +207,14 @@ OPERATION = Operation(
 )
 
 
-def _integers(values: list[str]) -> tuple[int, ...]:
-    return tuple(map(int, values))
-
-
-def _begun(given: Mapping[str, Any]) -> ValidParameters:
-    """The parameters that the JSON stands for, all clauses applied."""
-    steps = Schedule(
-        Precision(given["fraction_bits"], given["step_bits"]),
-        _integers(given["mixing"]),
-        _integers(given["gradient"]),
-    )
-    bounds = given["bounds"]
-    return ValidParameters(
-        AgentGraph.from_edges(given["agents"], given["edges"]),
-        LatticeParameters(
-            given["dimension"],
-            steps,
-            given["max_degree"],
-            int(given["prime"]),
-            model_limit=int(given["model_limit"]),
-            gradient_limit=int(given["gradient_limit"]),
-        ),
-        integer_vector(_integers(given["start_model"])),
-        PrimeField(int(given["prime"])),
-        bounds=None
-        if bounds is None
-        else Bounds(_integers(bounds["model_squared"]), _integers(bounds["gradient_squared"])),
-        weightings=tuple(
-            Weighting(
-                each["name"],
-                weights := _integers(each["weights"]),
-                Fraction(sum(weights)),
-                int(each["optimality"]),
-                int(each["heterogeneity"]),
-                optimality_low=int(each["optimality_low"]),
-                heterogeneity_low=int(each["heterogeneity_low"]),
-            )
-            for each in given["weightings"]
-        ),
-        checked_keys=CheckedKeys(given["keys_checked"]),
-    )
-
-
 def _parameters(
     name: str, source: str, comment: str, refused: str | None = None, **changed: Json
 ) -> VectorCase:
     """The worked example of local-validate.md with some fields changed."""
-    given = parameters_in_digits(sample.parameters()) | changed
+    given = parameters_in_digits(parameters()) | changed
 
     def compute() -> Json:
-        public = _begun(given)
+        public = parameters_from_digits(given)
         sums = (sum(weighting.weights) for weighting in public.weightings)
         return {"rounds": Valid(public).rounds, "weight_sums": wholes(sums)}
 

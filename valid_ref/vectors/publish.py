@@ -18,18 +18,15 @@ from pathlib import Path
 import attrs
 
 from valid_ref.vectors import (
-    admissible,
-    agreements,
-    bounds,
-    broadcasts,
     global_checks,
-    graphs,
+    guarantees,
     hashes,
     lattice,
     local_checks,
     parameters,
     runs,
     runs_attacks,
+    subprotocols,
 )
 from valid_ref.vectors.document import VectorCase, VectorError, VectorFamily, schema_of, text_of
 
@@ -43,17 +40,17 @@ _NUMBER = re.compile(r"\.[0-9]+$")
 def families() -> tuple[VectorFamily, ...]:
     """All families, generated anew."""
     return (
-        graphs.family(),
+        parameters.graph_family(),
         lattice.family(),
         parameters.family(),
         hashes.family(),
         hashes.transcript_family(),
-        broadcasts.family(),
-        agreements.family(),
+        subprotocols.broadcast_family(),
+        subprotocols.agreement_family(),
         local_checks.family(),
         global_checks.family(),
-        bounds.family(),
-        admissible.family(),
+        guarantees.bounds_family(),
+        guarantees.admissible_family(),
         runs.honest_family(),
         runs_attacks.attack_family(),
         runs_attacks.errata_family(),

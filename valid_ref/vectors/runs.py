@@ -12,6 +12,7 @@ import numpy as np
 
 from valid_ref.adversary.catalogue import AttackPart
 from valid_ref.adversary.early_keys import EarlyKeys
+from valid_ref.document import Json
 from valid_ref.execution import Execution, execute
 from valid_ref.lattice import MERSENNE_61, FloatVector, GradientSource, LatticeError, to_lattice
 from valid_ref.protocols.parameters import CheckedKeys
@@ -27,7 +28,6 @@ from valid_ref.vectors.schema import (
     INTEGER,
     NULL,
     VECTOR,
-    Json,
     either,
     fields,
     many,

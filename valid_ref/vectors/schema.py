@@ -6,13 +6,15 @@ Implements: VE-1, VE-3.
 """
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-Json = Any
+from valid_ref.document import Json
+
+Vector = Sequence[int]
 
 
 def whole(value: int) -> str:

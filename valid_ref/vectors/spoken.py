@@ -1,34 +1,17 @@
-"""Parameters, messages and alarms as the vectors have them: those of recordings, with exact text.
-
-Messages are encoded by the recorder (RE-4); only learning messages stand in place, and integers
-are strings.
+"""What was said in a run, as the vectors have it, and what stands beside it: tables, graphs.
 
 Implements: VE-3, VE-7.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-import numpy as np
-
-from valid_ref.document import unstructure
+from valid_ref.document import Json
 from valid_ref.graph import AgentGraph
-from valid_ref.machine import Message, Round
-from valid_ref.protocols.learn import PHASE as LEARNING
+from valid_ref.machine import Round
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.parameters import ValidParameters
-from valid_ref.vectors.schema import (
-    AGENT,
-    SMALL,
-    TEXT,
-    Json,
-    fields,
-    many,
-    ref,
-    rows,
-    whole,
-)
-from valid_ref.wire import Codec, LearningRow, TableValue, decimal, pair_in_place
-from valid_ref.words import Listed
+from valid_ref.vectors.schema import AGENT, SMALL, TEXT, fields, many, ref, rows
+from valid_ref.wire import Codec, TableValue, pair_in_digits
 
 WORDS = many(
     fields(phase=TEXT, round=SMALL, sender=AGENT, receivers=many(AGENT), message=ref("message"))
@@ -42,24 +25,6 @@ class Scribe:
     def __init__(self, parameters: ValidParameters) -> None:
         self._codec = Codec(parameters)
         self._tables: dict[str, list[TableValue]] = {"reports": [], "estimates": []}
-
-    def message(self, phase: str, message: Message) -> Json:
-        """A message as RE-4 has it; vectors of a wrong length stand in place too."""
-        if phase == LEARNING and isinstance(message, LearningMessage):
-            vectors = message.model, message.scaled_gradient
-            if all(part.dtype == np.int64 and part.ndim == 1 for part in vectors):
-                return _learning(message)
-        if isinstance(message, Listed):
-            one, *others = (self.message(phase, part) for part in message.parts)
-            for other in others:
-                for name in ("keys", "rows", "nulls", "malformed"):
-                    one[name] += other[name]
-                one["unknown_tags"] |= other["unknown_tags"]
-            return one
-        found = unstructure(self._codec.encode(phase, message, self))
-        if found is not None and found["kind"] == "entries":
-            found["keys"] = [[source, whole(key)] for source, key in found["keys"]]
-        return found
 
     def known(self, _table: str, _value: object) -> int | None:
         """No value is known by its identity: tables are small and compare what they hold."""
@@ -85,7 +50,9 @@ class Scribe:
             for sender in sorted(byzantine):
                 groups: list[tuple[Json, list[int]]] = []
                 for receiver in graph.neighbours(sender):
-                    message = self.message(spoken.phase, spoken.on_edge(sender, receiver))
+                    message = self._codec.encode_in_digits(
+                        spoken.phase, spoken.on_edge(sender, receiver), self
+                    )
                     same = [group for group in groups if group[0] == message]
                     (same[0][1] if same else _new(groups, message)).append(receiver)
                 found += [
@@ -99,7 +66,7 @@ class Scribe:
         """What every honest agent said to all its neighbours, silence too."""
         return [
             {"phase": spoken.phase, "round": spoken.number, "agent": agent,
-             "message": self.message(spoken.phase, spoken.said[agent])}
+             "message": self._codec.encode_in_digits(spoken.phase, spoken.said[agent], self)}
             for spoken in rounds for agent in honest
         ]  # fmt: skip
 
@@ -109,13 +76,9 @@ def _new(groups: list[tuple[Json, list[int]]], message: Json) -> list[int]:
     return groups[-1][1]
 
 
-def _learning(message: LearningMessage) -> Json:
-    return {"kind": LearningRow.kind} | pair_in_place(message, decimal)
-
-
 def transcript_json(transcript: Iterable[LearningMessage]) -> Json:
     """The learning messages of rounds 1..T."""
-    return [pair_in_place(message, decimal) for message in transcript]
+    return [pair_in_digits(message) for message in transcript]
 
 
 def graph_json(graph: AgentGraph) -> Mapping[str, Json]:

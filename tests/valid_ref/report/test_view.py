@@ -16,12 +16,13 @@ from valid_ref.machine import Round
 from valid_ref.oracle import check, open_recording, record_run
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.report import run_view, watch_recording, watch_run
-from valid_ref.report.rounds import MessageTable, describe, identity
+from valid_ref.report.rounds import MessageTable, describe
 from valid_ref.report.view import PageView
 from valid_ref.runs import run
 from valid_ref.scenario import Scenario, parts
 from valid_ref.schedule import Precision
 from valid_ref.testing.strategies import adversarial_scenarios, scenarios
+from valid_ref.wire import identity
 
 SLOW = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 WIDE = (parts.Check("w", parts.Polynomial(), parts.ConfiguredThresholds(1e6, 1e12)),)

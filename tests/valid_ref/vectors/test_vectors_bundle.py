@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from tests.valid_ref.vectors.reading import VECTORS
 from valid_ref.cli import app
 from valid_ref.trace import TraceError, specification_version
-from valid_ref.vectors import graphs
+from valid_ref.vectors import parameters
 from valid_ref.vectors.document import VectorError
 from valid_ref.vectors.publish import bundle, bundle_differences, generate, read_bundle
 
@@ -191,7 +191,7 @@ def test_the_version_is_three_numbers_in_a_file(tmp_path: Path) -> None:
 @pytest.mark.checks("VE-10", "VE-11")
 def test_the_command_packs_and_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one family in place of all, in the directory and in the package alike."""
-    made, module = (graphs.family(),), sys.modules["valid_ref.cli.vectors"]
+    made, module = (parameters.graph_family(),), sys.modules["valid_ref.cli.vectors"]
     monkeypatch.setattr(module, "families", lambda: made)
     monkeypatch.setattr(module, "published", lambda _home: "")
     version = specification_version(VECTORS.parents[1])

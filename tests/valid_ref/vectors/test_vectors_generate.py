@@ -12,15 +12,15 @@ from typer.testing import CliRunner
 
 from tests.valid_ref.vectors.reading import VECTORS
 from valid_ref.cli import app
-from valid_ref.vectors import graphs, hashes
+from valid_ref.document import Json
+from valid_ref.vectors import hashes, parameters
 from valid_ref.vectors.document import VectorCase, VectorError, VectorFamily, make, text_of
 from valid_ref.vectors.publish import differences, families, generate, write
-from valid_ref.vectors.schema import Json
 
 
 @pytest.fixture(scope="module")
 def few() -> tuple[VectorFamily, ...]:
-    return graphs.family(), hashes.family()
+    return parameters.graph_family(), hashes.family()
 
 
 @pytest.mark.checks("VE-6")

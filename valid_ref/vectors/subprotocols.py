@@ -1,25 +1,27 @@
-"""Vectors of ValidatedBroadcast: the keys of a small network, with Byzantine words on its edges."""
+"""Vectors of ValidatedBroadcast and of ValidationStateAgreement alone, on small networks."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from valid_ref.adversary.scripted import Scripted
+from valid_ref.document import Json
 from valid_ref.graph import AgentGraph
-from valid_ref.graph_families import complete, path, star
+from valid_ref.graph_families import complete, cycle, path, star
 from valid_ref.machine import Message, run_machine
+from valid_ref.protocols.agreement import PHASE
 from valid_ref.protocols.valid import KEYS, Valid
 from valid_ref.reading import Reading
 from valid_ref.schedule import Precision, Schedule
 from valid_ref.vectors.document import Operation, VectorCase, VectorFamily
-from valid_ref.vectors.sample import parameters_for
+from valid_ref.vectors.parameters import parameters_for
 from valid_ref.vectors.schema import (
     AGENT,
     ALARMS,
     COMMON,
     EDGES,
+    FLAG,
     INTEGER,
     SMALL,
-    Json,
     exactly,
     fields,
     many,
@@ -35,7 +37,7 @@ Words = Mapping[tuple[int, int, int], Message]
 
 WITHOUT = COMMON["parameters"]["properties"]["without"]
 KEY = exactly(AGENT, INTEGER)
-OPERATION = Operation(
+BROADCAST = Operation(
     "broadcast/keys",
     "A broadcast of one key per agent (slot -1, an integer in 0..prime-1): what every honest "
     "agent says, holds at the end as [source, key], and objects to.",
@@ -50,11 +52,54 @@ OPERATION = Operation(
     ),
     fields(said=SAID, ends=many(fields(agent=AGENT, held=many(KEY), alarms=ALARMS))),
 )
+AGREEMENT = Operation(
+    "agreement/states",
+    "The agreement: what every honest agent says, whether it ends alarmed, and the alarms "
+    "that the agreement itself brought it.",
+    fields(
+        agents=SMALL,
+        edges=EDGES,
+        alarmed=many(AGENT),
+        byzantine=many(AGENT),
+        words=WORDS,
+        without=WITHOUT,
+    ),
+    fields(said=SAID, ends=many(fields(agent=AGENT, alarmed=FLAG, alarms=ALARMS))),
+)
 
 
-def key(source: int, value: object) -> dict[tuple[int, str], object]:
-    """A message with one entry."""
-    return {(source, "key"): value}
+def _play(
+    graph: AgentGraph,
+    phase: str,
+    private: Mapping[int, Any],
+    otherwise: Mapping[str, Message],
+    *,
+    byzantine: tuple[int, ...] = (),
+    words: Words | None = None,
+    without: tuple[str, ...] = (),
+) -> tuple[Json, Json, Mapping[int, Any]]:
+    """One phase of Valid, played alone from these private inputs.
+
+    Byzantine agents say the words, and on other edges `otherwise`, as `Scripted` has it. Gives the
+    fields of the input that say so, what honest agents said, and the states in which they end.
+    """
+    steps = Schedule(Precision(2, 1), (1,), (1,))
+    public = parameters_for(graph, steps, PRIME, reading=Reading.without(*without))
+    [machine] = [s.machine for s in Valid(public).stages if s.machine.place(1)[0] == phase]
+    script = {(phase, *moment): message for moment, message in (words or {}).items()}
+    adversary = Scripted(script, otherwise)
+    result = run_machine(
+        graph, machine, private, byzantine=frozenset(byzantine), adversary=adversary
+    )
+    honest = [agent for agent in range(graph.agents) if agent not in byzantine]
+    scribe = Scribe(public)
+    given = {
+        "byzantine": list(byzantine),
+        "words": scribe.words(result.rounds, graph, byzantine),
+        "without": list(without),
+    }
+    said = scribe.said(result.rounds, honest)
+    return given, said, {agent: result.states[agent] for agent in honest}
 
 
 def _broadcast(
@@ -63,49 +108,24 @@ def _broadcast(
     comment: str,
     graph: AgentGraph,
     *,
-    byzantine: tuple[int, ...] = (),
-    words: Words | None = None,
     honest_else: bool = False,
-    without: tuple[str, ...] = (),
+    **options: Any,
 ) -> VectorCase:
-    steps = Schedule(Precision(2, 1), (1,), (1,))
-    reading = Reading.without(*without)
-    public = parameters_for(graph, steps, PRIME, reading=reading)
-    [machine] = [s.machine for s in Valid(public).stages if s.machine.place(1)[0] == KEYS]
-    keys = {agent: 100 + agent for agent in range(graph.agents)}
-    result = run_machine(
-        graph,
-        machine,
-        {agent: {"key": keys[agent]} for agent in keys},
-        byzantine=frozenset(byzantine),
-        adversary=Scripted(
-            {(KEYS, *moment): message for moment, message in (words or {}).items()},
-            {} if honest_else else {KEYS: {}},
-        ),
-    )
-    honest = [agent for agent in keys if agent not in byzantine]
-    scribe = Scribe(public)
+    """The key of agent v is 100 + v; Byzantine agents are honest elsewhere, or say nothing new."""
+    private = {agent: {"key": 100 + agent} for agent in range(graph.agents)}
+    otherwise: Mapping[str, Message] = {} if honest_else else {KEYS: {}}
+    others, said, states = _play(graph, KEYS, private, otherwise, **options)
+    keys = [[agent, whole(private[agent]["key"])] for agent in states]
     ends = [
         {
             "agent": agent,
-            "held": [
-                [owner, whole(value)]
-                for (owner, _slot), value in sorted(result.states[agent].held.items())
-            ],
-            "alarms": alarms_as_json(result.states[agent].alarms),
+            "held": [[owner, whole(key)] for (owner, _slot), key in sorted(state.held.items())],
+            "alarms": alarms_as_json(state.alarms),
         }
-        for agent in honest
+        for agent, state in states.items()
     ]
-    given: Json = {
-        **graph_json(graph),
-        "prime": whole(PRIME),
-        "keys": [[agent, whole(keys[agent])] for agent in honest],
-        "byzantine": list(byzantine),
-        "words": scribe.words(result.rounds, graph, byzantine),
-        "without": list(without),
-    }
-    expected = {"said": scribe.said(result.rounds, honest), "ends": ends}
-    return VectorCase(f"broadcast/keys/{name}", tuple(source.split()), comment, given, expected)
+    given = {**graph_json(graph), "prime": whole(PRIME), "keys": keys, **others}
+    return BROADCAST.case(name, source, comment, given, {"said": said, "ends": ends})
 
 
 def _from_two(rounds: Mapping[int, Message], receivers: tuple[int, ...] = (0, 1)) -> Words:
@@ -113,7 +133,12 @@ def _from_two(rounds: Mapping[int, Message], receivers: tuple[int, ...] = (0, 1)
     return {(number, 2, u): said for number, said in rounds.items() for u in receivers}
 
 
-def _cases() -> tuple[VectorCase, ...]:
+def key(source: int, value: object) -> dict[tuple[int, str], object]:
+    """A message with one entry."""
+    return {(source, "key"): value}
+
+
+def _broadcasts() -> tuple[VectorCase, ...]:
     k3, forged = complete(3), {**key(1, 9), **key(2, 102)}
 
     def changed(name: str, source: str, comment: str, words: Words) -> VectorCase:
@@ -178,7 +203,57 @@ def _cases() -> tuple[VectorCase, ...]:
     )  # fmt: skip
 
 
-def family() -> VectorFamily:
+def _agreement(
+    name: str,
+    source: str,
+    comment: str,
+    graph: AgentGraph,
+    alarmed: tuple[int, ...] = (),
+    **options: Any,
+) -> VectorCase:
+    """Byzantine agents say "no alarm" where the words do not say otherwise."""
+    private = {agent: agent in alarmed for agent in range(graph.agents)}
+    others, said, states = _play(graph, PHASE, private, {PHASE: False}, **options)
+    ends = [
+        {"agent": agent, "alarmed": state.alarmed, "alarms": alarms_as_json(state.alarms)}
+        for agent, state in states.items()
+    ]
+    given = {**graph_json(graph), "alarmed": list(alarmed), **others}
+    return AGREEMENT.case(name, source, comment, given, {"said": said, "ends": ends})
+
+
+def _agreements() -> tuple[VectorCase, ...]:
+    return (
+        _agreement("nobody", "SA-2 S3", "no alarm stays none", path(3)),
+        _agreement("one-of-two", "SA-3 S2 P04", "one's own alarm persists", complete(2), (0,)),
+        _agreement("one-of-two-printed", "P04", "as printed the alarm is lost", complete(2), (0,),
+                   without=("P04",)),
+        _agreement("end-of-a-path", "SA-1 S2", "an alarm needs |V| - 1 rounds", path(5), (0,)),
+        _agreement("denied", "S2 P05",
+                   "Byzantine 0 denies; the honest way round is longer than the diameter", cycle(5),
+                   (1,), byzantine=(0,)),
+        _agreement("edge-count-rounds", "P05", "as printed |E| rounds", path(3), (0,),
+                   without=("P05",)),
+        _agreement("late-false-alarm", "S4 P26", "an alarm in the last round reaches one agent",
+                   path(4), byzantine=(0,), words={(3, 0, 1): True}),
+        _agreement("false-alarm", "S4 P26", "an alarm in round 2 reaches two", path(4),
+                   byzantine=(0,), words={(2, 0, 1): True}),
+        _agreement("early-false-alarm", "S4", "an alarm in round 1 reaches all", path(4),
+                   byzantine=(0,), words={(1, 0, 1): True}),
+        _agreement("silent", "SA-4 MO-8", "silence is an alarm", complete(3), byzantine=(2,),
+                   words={(1, 2, 0): None}),
+        _agreement("malformed", "SA-4 MO-8", "a number is no alarm state", complete(3),
+                   byzantine=(2,), words={(1, 2, 0): 1}),
+        _agreement("each-reason-once", "SA-3 SA-4 MO-8",
+                   "silence, a number and an alarm, each twice", path(7), byzantine=(1,),
+                   words={(1, 1, 0): None, (2, 1, 0): 1, (3, 1, 0): True, (4, 1, 0): None,
+                          (5, 1, 0): 0, (6, 1, 0): True}),
+        _agreement("repeated", "SA-3", "each reason and sender once", complete(3), byzantine=(2,),
+                   words={(1, 2, 0): True, (2, 2, 0): True, (2, 2, 1): None}),
+    )  # fmt: skip
+
+
+def broadcast_family() -> VectorFamily:
     """All cases of the broadcast."""
     return VectorFamily(
         "broadcast",
@@ -192,6 +267,25 @@ def family() -> VectorFamily:
             "agent with `ends`. An implementation without switches skips the cases whose `without` "
             "is not empty: they show the text as printed.",
         ),
-        (OPERATION,),
-        _cases(),
+        (BROADCAST,),
+        _broadcasts(),
+    )
+
+
+def agreement_family() -> VectorFamily:
+    """All cases of the agreement."""
+    return VectorFamily(
+        "agreement",
+        "ValidationStateAgreement (spec/validation-state-agreement.md) on small graphs.",
+        (
+            "Start every honest agent with whether it is in `alarmed`.",
+            "Deliver on each directed edge, in every round, what an honest sender of your "
+            "implementation says, and for a Byzantine one the message in `words` with this phase, "
+            "round, sender and receiver, and silence where there is none.",
+            "Compare every honest message with `said` and, in the end, every honest agent with "
+            "`ends`. Skip cases with a switch in `without` that you do not have: they show the "
+            "text as printed.",
+        ),
+        (AGREEMENT,),
+        _agreements(),
     )
