@@ -14,7 +14,14 @@ import numpy as np
 
 from proofs_check.engines import identity, reals, sp, universal, z3
 from proofs_check.framework import Axiom, Claim, Finding, Method, Proof, Role, step
-from proofs_check.simulation import Floats, Setting, interval, shown, simulate, simulate_mean
+from proofs_check.simulation import (
+    Floats,
+    SimulationSetting,
+    interval,
+    shown,
+    simulate,
+    simulate_mean,
+)
 from proofs_check.theorem1 import missed
 from valid_ref.graph_families import complete, cycle, path
 from valid_ref.guarantees import Level, NetworkProblem, certified_thresholds, certify
@@ -239,7 +246,7 @@ def heterogeneity_threshold() -> Claim:
     return Claim(given, statistic**2 <= (N + D) ** 2, drop="distance")
 
 
-def certified(setting: Setting, theta: float) -> tuple[float, float, float]:
+def certified(setting: SimulationSetting, theta: float) -> tuple[float, float, float]:
     """eps_opt and delta + eps_het of GU-9 for mu = beta = 1, R_0 = 0; by lengths with k4 = 3."""
     T, largest = setting.rounds, float(setting.graph.laplacian_eigenvalues()[-1])
     first = math.sqrt(1 + setting.offset) / largest
@@ -291,7 +298,7 @@ def success_rates() -> Finding:
     """
     hits = []
     for batch, rounds in ((1, 100), (1, 1000), (1, 10000), (10, 1000)):
-        setting = Setting(complete(10), np.zeros((10, 3)), rounds, batch=batch)
+        setting = SimulationSetting(complete(10), np.zeros((10, 3)), rounds, batch=batch)
         models = simulate_mean(setting, RUNS, seed=11).models[:, 0]
         hits.append(int((rounds * (models**2).sum(axis=1) > 0.1).sum()))
     exact = tuple(missed(1, rounds) for rounds in (100, 1000, 10000))
@@ -308,7 +315,9 @@ def optimality_alarms() -> Finding:
     """
     hits = []
     for rounds in (10**2, 10**3, 10**4, 10**5):
-        found = simulate_mean(Setting(complete(5), np.zeros((5, 5)), rounds), RUNS, seed=12)
+        found = simulate_mean(
+            SimulationSetting(complete(5), np.zeros((5, 5)), rounds), RUNS, seed=12
+        )
         hits.append(int((found.optimality > 0.05).sum()))
     good = _agree(hits, (0.935, 0.945, 0.94, 0.94))
     return Finding(good, "; ".join(shown(count, RUNS) for count in hits))
@@ -323,7 +332,7 @@ def heterogeneity_alarms() -> Finding:
     """
     centres, hits = spread_centres(8, 10, 0.7), []
     for rounds in (10**2, 10**3, 10**4):
-        setting = Setting(cycle(8), centres, rounds, batch=10)
+        setting = SimulationSetting(cycle(8), centres, rounds, batch=10)
         found = simulate(setting, RUNS, seed=13)
         hits.append(int((found.heterogeneity > setting.heterogeneity + 0.05).sum()))
     good = _agree(hits, (0.0, 0.0, 0.595))
@@ -354,7 +363,7 @@ def attack_between_levels() -> Finding:
     delta, slack, valid, products = 0.5, 0.25, [], []
     target = honest.mean(axis=0) + np.array([radius(honest, delta + slack / 2), 0.0])
     for rounds in (300, 3000, 30000):
-        setting = Setting(complete(5), benign_centres(honest, target), rounds, batch=100)
+        setting = SimulationSetting(complete(5), benign_centres(honest, target), rounds, batch=100)
         found = simulate(setting, RUNS, seed=14)
         passed = (found.optimality <= slack) & (found.heterogeneity <= delta + slack)
         means = found.models.mean(axis=1)
@@ -377,7 +386,7 @@ def honest_runs() -> Finding:
     shares, alarms, configurations = [], 0, 0
     for family in (path, cycle, complete):
         for rounds in (100, 400):
-            setting = Setting(family(6), spread_centres(6, 3, 1.0), rounds)
+            setting = SimulationSetting(family(6), spread_centres(6, 3, 1.0), rounds)
             found = simulate(setting, RUNS, seed=15)
             seen = (found.optimality, found.means, found.heterogeneity)
             pairs = list(zip(seen, certified(setting, 0.05), strict=True))
@@ -400,7 +409,7 @@ def benign_attack() -> Finding:
     for share in (0.0, 0.5, 0.98):
         target = honest.mean(axis=0) + np.array([share * radius(honest, 1.0), 0.0])
         for rounds in (100, 1000, 10000):
-            setting = Setting(complete(5), benign_centres(honest, target), rounds)
+            setting = SimulationSetting(complete(5), benign_centres(honest, target), rounds)
             models = simulate(setting, RUNS, seed=16).models
             squares = ((models - target) ** 2).sum(axis=2).mean(axis=1)
             products.append(rounds * float(squares.mean()))

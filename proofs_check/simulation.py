@@ -18,7 +18,7 @@ LEVEL = 2.5758293035489004
 
 
 @attrs.frozen(eq=False)
-class Setting:
+class SimulationSetting:
     """One configuration: graph, centres c_v (one row an agent), noise, weights and steps.
 
     alpha_t = a/(t + t0), eta_t = e0/sqrt(t + t0), e0 = sqrt(1 + t0)/lM; `deviation` is sigma_g.
@@ -64,7 +64,7 @@ class Runs:
     means: Floats
 
 
-def simulate(setting: Setting, runs: int, seed: int) -> Runs:
+def simulate(setting: SimulationSetting, runs: int, seed: int) -> Runs:
     """Independent runs from x_0 = x*; the statistics are those of GlobalValidate, weights of sum 1.
 
     A Byzantine agent of a benign attack is one whose centre is a lie: it is simulated the same.
@@ -91,7 +91,7 @@ def simulate(setting: Setting, runs: int, seed: int) -> Runs:
     return Runs(models, balance, ((lengths / total) ** 2).mean(axis=1), squares)
 
 
-def simulate_mean(setting: Setting, runs: int, seed: int) -> Runs:
+def simulate_mean(setting: SimulationSetting, runs: int, seed: int) -> Runs:
     """The mean model and the optimality statistic alone, whose law needs no graph here."""
     generator = np.random.default_rng(seed)
     n, d = setting.centres.shape

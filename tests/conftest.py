@@ -3,12 +3,19 @@ mutants: the examples of ci, but a failure is not made smaller, which nobody rea
 
 Every profile names its parent: under CI=true Hypothesis loads a built-in profile that new ones
 would otherwise inherit from, and a deep run would repeat the same examples.
+
+Compiled files are written whatever the environment says, so that the processes of a test run, and
+the programs that they start, compile the packages and the tests once and not each for itself.
 """
 
 import os
+import sys
 
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
+
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 _BASE = settings.get_profile("default")
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}

@@ -1,5 +1,6 @@
 """Small networks, their private inputs, and adversaries that edit single messages."""
 
+import functools
 from collections.abc import Callable, Collection, Mapping
 from fractions import Fraction
 from typing import Any
@@ -21,11 +22,15 @@ from valid_ref.protocols.parameters import Bounds, CheckedKeys, ValidParameters,
 from valid_ref.protocols.valid import Private
 from valid_ref.reading import Reading
 from valid_ref.schedule import Precision, Schedule
+from valid_ref.testing.conform.case import ConformCase, ExpectedRun, expected_run
 
 LOOSE = 10**60
 """A threshold or a squared bound that nothing reaches."""
 
 Change = Callable[[Any], Message]
+
+played: Callable[[ConformCase], ExpectedRun] = functools.cache(expected_run)
+"""What the reference does in a case of the kit; the same for every agent that is tested."""
 
 
 class Pretender(tuple):

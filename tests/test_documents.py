@@ -26,7 +26,8 @@ from valid_ref.alarms import Alarm
 from valid_ref.cli import app
 from valid_ref.errors import ValidRefError
 from valid_ref.markdown import Fence, fences
-from valid_ref.trace import Specification, load
+from valid_ref.trace import Specification
+from valid_ref.trace.spec_text import read_specification
 
 GUIDES = sorted((ROOT / "docs" / "guides").glob("*.md"))
 CLAUSE = re.compile(r"(?<!\w)(?:[A-Z]{2}-\d+|VS\d|[PA]\d{2})(?!\w)")
@@ -90,7 +91,7 @@ def test_a_link_that_leads_nowhere_is_found() -> None:
 
 @functools.cache
 def specification() -> Specification:
-    return load(ROOT).specification
+    return read_specification(ROOT)
 
 
 def test_every_clause_that_a_document_names_exists_and_its_link_leads_to_it() -> None:

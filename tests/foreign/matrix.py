@@ -17,7 +17,7 @@ import attrs
 from valid_ref.adversary.models import Equivocation
 from valid_ref.adversary.reports import EstimateLiar
 from valid_ref.scenario import Scenario
-from valid_ref.scenario.build import prepare
+from valid_ref.scenario.build import build_graph, prepare
 from valid_ref.scenario.parts import Family, RandomQuadratics
 from valid_ref.testing.arena.judge import ArenaJudgement, judged, play
 from valid_ref.testing.arena.network import processes
@@ -109,7 +109,7 @@ def run_vectors(implementation: Implementation) -> dict[str, list[str] | int]:
 
 def mixed(scenario: Scenario, implementations: list[Implementation]) -> dict[int, tuple[str, ...]]:
     """The honest agents, each the next of these implementations."""
-    agents = [v for v in range(20) if v not in scenario.byzantine]
+    agents = [v for v in range(build_graph(scenario).agents) if v not in scenario.byzantine]
     return {v: implementations[i % len(implementations)].agent for i, v in enumerate(agents)}
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 from valid_ref.markdown import table_rows
-from valid_ref.trace import load
+from valid_ref.trace.spec_text import read_specification
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -19,7 +19,7 @@ def mutants():
 
 
 def test_every_mutant_applies_and_names_a_clause_and_existing_tests() -> None:
-    clauses = load(ROOT).rows
+    clauses = read_specification(ROOT).clauses
     for mutant in mutants():
         text = (ROOT / mutant.file).read_text()
         assert text.count(mutant.words) == 1, (mutant.name, text.count(mutant.words))

@@ -1,6 +1,8 @@
 """The command line: exit status, messages, JSON."""
 
+import functools
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,7 +35,9 @@ def test_learn_prints_a_shrinking_distance() -> None:
     assert table.endswith("alarms: 0\n")
 
 
-def test_trace_leads_from_a_label_of_the_paper_to_a_line_of_code() -> None:
+def test_trace_leads_from_a_label_of_the_paper_to_a_line_of_code(monkeypatch) -> None:
+    module = sys.modules["valid_ref.cli.specification"]
+    monkeypatch.setattr(module, "load", functools.cache(module.load))  # which takes seconds
     output = run("trace", "eq:cc4").output
     assert "AR-6  rule  spec/arithmetic.md:" in output
     assert "valid_ref/lattice.py:" in output

@@ -24,8 +24,8 @@ from valid_ref.guarantees.bounds import (
 from valid_ref.guarantees.certificate import (
     Certificate,
     CertificateError,
-    Course,
     NetworkProblem,
+    PathBounds,
     certify,
 )
 from valid_ref.guarantees.thresholds import (
@@ -44,12 +44,12 @@ __all__ = [
     "BoundsError",
     "Certificate",
     "CertificateError",
-    "Course",
     "Distance",
     "Ellipsoid",
     "GivenConstants",
     "Level",
     "NetworkProblem",
+    "PathBounds",
     "RoundsNeeded",
     "Thresholds",
     "admissible_ball",

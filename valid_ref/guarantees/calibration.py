@@ -46,7 +46,7 @@ class Limits:
 
 
 @attrs.frozen
-class Scale:
+class CentreAndSpread:
     """Where the pilots of one statistic lie, and how far they are from there on average."""
 
     centre: Fraction
@@ -81,7 +81,7 @@ def _decimal(level: float) -> Fraction:
     return Fraction(repr(float(level)))
 
 
-def scales(pilots: Sequence[Statistics]) -> tuple[tuple[Scale, Scale], ...]:
+def scales(pilots: Sequence[Statistics]) -> tuple[tuple[CentreAndSpread, CentreAndSpread], ...]:
     """The middle of every statistic in the pilots, and the mean distance from it.
 
     Where all pilots agree the spread is one unit. Whatever is chosen here changes which deviations
@@ -98,14 +98,16 @@ def scales(pilots: Sequence[Statistics]) -> tuple[tuple[Scale, Scale], ...]:
     return tuple(found)
 
 
-def _scale(values: Sequence[int]) -> Scale:
+def _scale(values: Sequence[int]) -> CentreAndSpread:
     ordered = sorted(values)
     centre = Fraction(ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2], 2)
     spread = Fraction(sum(abs(value - centre) for value in values)) / len(values)
-    return Scale(centre, spread or Fraction(1))
+    return CentreAndSpread(centre, spread or Fraction(1))
 
 
-def score(run: Statistics, measured: Sequence[tuple[Scale, Scale]], tails: Tails) -> Fraction:
+def score(
+    run: Statistics, measured: Sequence[tuple[CentreAndSpread, CentreAndSpread]], tails: Tails
+) -> Fraction:
     """How unlike the pilots a run is: its largest deviation in any test, in units of the spread.
 
     Implements: GU-12.
@@ -116,7 +118,7 @@ def score(run: Statistics, measured: Sequence[tuple[Scale, Scale]], tails: Tails
 
 
 def _deviations(
-    run: Statistics, measured: Sequence[tuple[Scale, Scale]], tails: Tails
+    run: Statistics, measured: Sequence[tuple[CentreAndSpread, CentreAndSpread]], tails: Tails
 ) -> Iterator[Fraction]:
     for values, pair in zip(run, measured, strict=True):
         for value, scale in zip(values, pair, strict=True):
@@ -144,7 +146,9 @@ def calibrate(
     return tuple(_limits(pair, allowed, tails) for pair in measured)
 
 
-def _limits(pair: tuple[Scale, Scale], allowed: Fraction, tails: Tails) -> Limits:
+def _limits(
+    pair: tuple[CentreAndSpread, CentreAndSpread], allowed: Fraction, tails: Tails
+) -> Limits:
     optimality, heterogeneity = (scale.centre + allowed * scale.spread for scale in pair)
     low = [max(Fraction(0), scale.centre - allowed * scale.spread) for scale in pair]
     both = tails is Tails.BOTH

@@ -66,7 +66,7 @@ class NetworkProblem:
 
 
 @attrs.frozen
-class Course:
+class PathBounds:
     """Bounds on the path or on the noise of a run; `mean` and `rest` also at the start.
 
     `mean` bounds the mean model, t = 0..T; `rest` the models minus their mean (Frobenius norm),
@@ -79,9 +79,9 @@ class Course:
     mixed: tuple[float, ...]
     total: tuple[float, ...]
 
-    def first(self, rounds: int) -> "Course":
+    def first(self, rounds: int) -> "PathBounds":
         """The same for a run that ends after so many rounds."""
-        return Course(
+        return PathBounds(
             self.mean[: rounds + 1],
             self.rest[: rounds + 1],
             self.mixed[:rounds],
@@ -99,8 +99,8 @@ class Certificate:
     Implements: GU-9.
     """
 
-    path: Course
-    noise: Course
+    path: PathBounds
+    noise: PathBounds
     steps: tuple[float, ...]
     read_off: tuple[float, ...]
     unit: float
@@ -247,13 +247,13 @@ def noise(known: NetworkProblem, rounds: list[_Round], unit: float) -> Iterator[
         yield _Standing(mean, rest, p, total / root_n)
 
 
-def _course(found: Iterator[_Standing], schedule: Schedule, known: NetworkProblem) -> Course:
+def _course(found: Iterator[_Standing], schedule: Schedule, known: NetworkProblem) -> PathBounds:
     standings: list[_Standing] = []
     for t, standing in enumerate(found):
         if not max(standing.mean, standing.rest) < USELESS:
             raise CertificateError(_why(known, schedule, t), clause="GV-7")
         standings.append(standing)
-    return Course(
+    return PathBounds(
         tuple(one.mean for one in standings),
         tuple(one.rest for one in standings),
         tuple(one.mixed for one in standings[1:]),

@@ -269,7 +269,7 @@ def read_off_errors(parameters: ValidParameters) -> tuple[float, ...]:
 
 
 @attrs.frozen
-class Noise:
+class EstimateNoise:
     """What bounds the noise of the estimates of one weighting, known before each round is drawn.
 
     The noise is a martingale: in round i every honest agent adds K terms w_i xi / (W K), drawn
@@ -283,7 +283,7 @@ class Noise:
 
 def noise_of(
     losses: Sequence[Loss], points: Sequence[FloatMatrix], shares: FloatVector, batch: int
-) -> Noise:
+) -> EstimateNoise:
     """The noise along these paths; a path is a matrix with a point for every share.
 
     Implements: AN-18.
@@ -292,10 +292,10 @@ def noise_of(
     variance = sum(float((shares**2 * one.variance).sum()) for one in found) / batch
     used = shares > 0
     step = max(float((shares * one.largest)[used].max()) for one in found) / batch
-    return Noise(variance * ROUND_UP, step * ROUND_UP)
+    return EstimateNoise(variance * ROUND_UP, step * ROUND_UP)
 
 
-def noise_bound(seen: Noise, expected: Noise, level: float) -> float:
+def noise_bound(seen: EstimateNoise, expected: EstimateNoise, level: float) -> float:
     """A length that the noise exceeds with probability at most `level`, whatever the paths do.
 
     `expected` was fixed before the run. A grid of pairs v, a about it, each with its share of the

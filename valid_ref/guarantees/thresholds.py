@@ -17,8 +17,8 @@ from valid_ref.guarantees.certificate import (
     ROUND_UP,
     Certificate,
     CertificateError,
-    Course,
     NetworkProblem,
+    PathBounds,
     certify,
 )
 from valid_ref.losses import LossError, Problem
@@ -101,7 +101,7 @@ def calibrate(
 
 
 @attrs.frozen
-class _Setting:
+class _CertifiedProblem:
     """All that does not depend on the weights; `lengths` are the C_t, where there are any."""
 
     known: NetworkProblem
@@ -118,7 +118,9 @@ class _Setting:
         return tuple(test for test in sizes if sizes[test] >= longest)
 
 
-def _setting(problem: Problem, graph: AgentGraph, schedule: Schedule, level: Level) -> _Setting:
+def _setting(
+    problem: Problem, graph: AgentGraph, schedule: Schedule, level: Level
+) -> _CertifiedProblem:
     bounds = _bounds(problem, graph, schedule, level)
     lengths: tuple[float, ...] | None = None
     if bounds is not None:
@@ -138,7 +140,7 @@ def _setting(problem: Problem, graph: AgentGraph, schedule: Schedule, level: Lev
         source_error=level.source_error,
         gradient_bound=gradient,
     )
-    return _Setting(known, certify(known, schedule), lengths)
+    return _CertifiedProblem(known, certify(known, schedule), lengths)
 
 
 @attrs.frozen
@@ -195,7 +197,7 @@ def rounds_needed(
     return RoundsNeeded(found.get("optimality"), found.get("heterogeneity"), below)
 
 
-def _useful(setting: _Setting, weights: Sequence[int], level: Level, test: str) -> bool:
+def _useful(setting: _CertifiedProblem, weights: Sequence[int], level: Level, test: str) -> bool:
     certificate = setting.certificate.first(len(weights))
     try:
         found = certified_thresholds(setting.known, certificate, weights, level)
@@ -240,14 +242,14 @@ def _optimality(
     )
 
 
-def _mean_gradient(known: NetworkProblem, course: Course, share: Sequence[float]) -> float:
+def _mean_gradient(known: NetworkProblem, course: PathBounds, share: Sequence[float]) -> float:
     """sum_t w_t ((beta + mu) r_t / 2 + (beta - mu) rho_t / 2)."""
     mu, beta = known.strong_convexity, known.smoothness
     rows = zip(share, course.mean, course.total, strict=False)
     return math.fsum(w * ((beta + mu) * r + (beta - mu) * rho) / 2 for w, r, rho in rows)
 
 
-def _movement(certificate: Certificate, course: Course, share: Sequence[float]) -> float:
+def _movement(certificate: Certificate, course: PathBounds, share: Sequence[float]) -> float:
     """The same sum of gradients as steps of the mean model, added up by parts."""
     factors = [w / alpha for w, alpha in zip(share, certificate.steps, strict=True)]
     margins = [

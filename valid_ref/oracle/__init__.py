@@ -2,7 +2,7 @@
 
 from valid_ref.oracle.check import Status, Verdict, check
 from valid_ref.oracle.divergence import Difference, Divergence, FirstDifference, diff
-from valid_ref.oracle.files import Limits, RecordingError
+from valid_ref.oracle.files import ReadingLimits, RecordingError
 from valid_ref.oracle.header import Header, header_of, header_schema
 from valid_ref.oracle.log import log_schema
 from valid_ref.oracle.read import Recording, open_recording
@@ -19,7 +19,7 @@ __all__ = [
     "Divergence",
     "FirstDifference",
     "Header",
-    "Limits",
+    "ReadingLimits",
     "Recording",
     "RecordingError",
     "RecordingWriter",

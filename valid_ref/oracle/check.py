@@ -18,7 +18,7 @@ from valid_ref.oracle.divergence import Divergence
 from valid_ref.oracle.files import RecordingError, release
 from valid_ref.oracle.header import Header, Losses
 from valid_ref.oracle.read import Recording
-from valid_ref.oracle.replay import AgentReplay, Confirmed, replayed
+from valid_ref.oracle.replay import AgentReplay, ConfirmedMessages, replayed
 from valid_ref.printable import printable
 from valid_ref.protocols.remembered import Replayed
 from valid_ref.protocols.valid import ValidState
@@ -245,7 +245,7 @@ def check(
     chosen = range(n) if agents is None else sorted({*agents})
     judged = tuple(agent for agent in chosen if 0 <= agent < n and agent not in (known or ()))
     measures = Replayed(recording.parameters)
-    confirmed = Confirmed(recording.parameters)
+    confirmed = ConfirmedMessages(recording.parameters)
     coming: dict[int, object] = {}
     machine = replayed(recording.parameters, coming.__getitem__, measures, confirmed)
     replays = [AgentReplay(recording, agent, machine, coming) for agent in judged]
@@ -274,7 +274,7 @@ def _walk(
     recording: Recording,
     replays: list[AgentReplay],
     measures: Replayed,
-    confirmed: Confirmed,
+    confirmed: ConfirmedMessages,
     watch: Callable[[int], None] | None,
 ) -> tuple[bool, int]:
     """Feed the rounds to all replays, one ahead: what is said next tells the gradient."""

@@ -124,7 +124,7 @@ def release(arrays: Mapping[str, "np.ndarray[Any, Any]"]) -> None:
 
 
 @attrs.frozen
-class Limits:
+class ReadingLimits:
     """The most that is read or held at once; beyond is refused.
 
     Implements: RE-7.

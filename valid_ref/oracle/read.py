@@ -12,7 +12,7 @@ from valid_ref.document import DocumentError, read_json, structure
 from valid_ref.graph import AgentGraph
 from valid_ref.lattice import WORD_LIMIT, within
 from valid_ref.machine import Edge, Message, Round
-from valid_ref.oracle.files import START, Limits, Member, RecordingError, members
+from valid_ref.oracle.files import START, Member, ReadingLimits, RecordingError, members
 from valid_ref.oracle.header import Header, check_counts, layouts, parameters_of, start_layout
 from valid_ref.oracle.log import AgentLine, EndLine, Line, RoundLine, check_line, line_text
 from valid_ref.protocols.learn import PHASE as LEARNING
@@ -144,7 +144,7 @@ class Recording:
     finished: bool
     end: EndLine | None
     log: Member
-    limits: Limits
+    limits: ReadingLimits
     genesis: Any
     codec: Codec = attrs.field(init=False, repr=False)
 
@@ -338,12 +338,12 @@ def read_document(
         raise RecordingError(f"{place}: {error}", clause="RE-7") from None
 
 
-def open_recording(path: Path, limits: Limits | None = None) -> Recording:
+def open_recording(path: Path, limits: ReadingLimits | None = None) -> Recording:
     """Open a directory or a zip; header, arrays and end are checked, the log when it is read.
 
     Implements: RE-1, RE-2, RE-3, RE-5, RE-7.
     """
-    limits = Limits() if limits is None else limits
+    limits = ReadingLimits() if limits is None else limits
     found = members(path)
     header_file, log = found["header.json"], found["log.jsonl"]
     if header_file.size > limits.header_bytes:
@@ -400,7 +400,7 @@ def _start(found: Mapping[str, Member], header: Header) -> Array | None:
     return start
 
 
-def _end(log: Member, limits: Limits, graph: AgentGraph) -> EndLine | None:
+def _end(log: Member, limits: ReadingLimits, graph: AgentGraph) -> EndLine | None:
     """The last line, if it is complete and an end.
 
     Implements: RE-5.

@@ -49,7 +49,7 @@ LOOPS_PAY_FROM = 1 << 15
 Matrix = npt.NDArray[np.int64]
 
 
-class Confirmed:
+class ConfirmedMessages:
     """What is known of the current learning round: messages in range, agents that follow.
 
     Implements: RE-9.
@@ -189,7 +189,7 @@ class ReplayedLearnModel(LearnModel):
     """
 
     recorded: Recorded = attrs.field(kw_only=True, eq=False)
-    confirmed: Confirmed = attrs.field(kw_only=True, eq=False)
+    confirmed: ConfirmedMessages = attrs.field(kw_only=True, eq=False)
 
     def _advance(
         self, state: LearnState, t: int, own: IntVector, neighbours: list[IntVector]
@@ -277,7 +277,7 @@ def _trusting(machine: ValidatedBroadcast, form: type) -> ValidatedBroadcast:
 
 
 def replayed(
-    parameters: ValidParameters, recorded: Recorded, measures: Plain, confirmed: Confirmed
+    parameters: ValidParameters, recorded: Recorded, measures: Plain, confirmed: ConfirmedMessages
 ) -> ReplayedValid:
     """The machine of the agents whose learning messages are recorded."""
 

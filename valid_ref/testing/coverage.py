@@ -32,7 +32,7 @@ NETWORKS = ((parts.Family("complete:3"), (2,)), (parts.Family("path:3"), (2,)))
 
 
 @attrs.frozen
-class Found:
+class ReachedGoal:
     """The first scenario of a sweep that reached a goal, and how many were run until then."""
 
     goal: Goal
@@ -48,18 +48,20 @@ class Found:
         return f"{self.name:24} {'never' if self.scenario is None else describe(self.scenario)}"
 
 
-def coverage(candidates: Iterable[Scenario], goals: tuple[Goal, ...] = GOALS) -> tuple[Found, ...]:
+def coverage(
+    candidates: Iterable[Scenario], goals: tuple[Goal, ...] = GOALS
+) -> tuple[ReachedGoal, ...]:
     """For every goal the first of the scenarios that reaches it; stops when all are reached."""
-    found: dict[Goal, Found] = {}
+    found: dict[Goal, ReachedGoal] = {}
     for number, scenario in enumerate(candidates, start=1):
         for goal in reached(run(scenario)) - found.keys():
-            found[goal] = Found(goal, scenario, number)
+            found[goal] = ReachedGoal(goal, scenario, number)
         if found.keys() >= set(goals):
             break
-    return tuple(found.get(goal, Found(goal)) for goal in goals)
+    return tuple(found.get(goal, ReachedGoal(goal)) for goal in goals)
 
 
-def missing(table: Iterable[Found]) -> tuple[str, ...]:
+def missing(table: Iterable[ReachedGoal]) -> tuple[str, ...]:
     """The goals that a sweep did not reach."""
     return tuple(row.name for row in table if row.scenario is None)
 

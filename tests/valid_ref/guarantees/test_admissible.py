@@ -272,7 +272,7 @@ def test_distance_for_other_losses_is_an_upper_bound_of_the_right_size(seed: int
     assert 0 < found.value <= np.linalg.norm(point - optimum) * (1 + 1e-12)
     assert is_admissible(problem, agents, delta, found.member)
     assert found.value == np.linalg.norm(found.member - point)
-    angles = np.linspace(0, 2 * np.pi, 400)
+    angles = np.linspace(0, 2 * np.pi, 100)
     rays = found.value * np.stack([np.cos(angles), np.sin(angles)], axis=1)
     assert not any(is_admissible(problem, agents, delta, x) for x in point + 0.3 * rays)
     hopeless = distance_to_admissible(problem, agents, 1e-9, point)

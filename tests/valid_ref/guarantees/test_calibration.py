@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from valid_ref.guarantees.calibration import (
     CalibrationError,
+    CentreAndSpread,
     Limits,
-    Scale,
     Tails,
     calibrate,
     rank,
@@ -134,10 +134,10 @@ def test_a_run_that_alarms_has_a_larger_score(tails: Tails, pilots, others, run)
 def test_centres_and_spreads_are_those_of_the_pilots() -> None:
     pilots = [((value, 7),) for value in (1, 2, 10, 11)]
     ((first, second),) = scales(pilots)
-    assert first == Scale(Fraction(6), Fraction(5 + 4 + 4 + 5, 4))
-    assert second == Scale(Fraction(7), Fraction(1))
+    assert first == CentreAndSpread(Fraction(6), Fraction(5 + 4 + 4 + 5, 4))
+    assert second == CentreAndSpread(Fraction(7), Fraction(1))
     assert scales([((3, 4),)]) == (
-        (Scale(Fraction(3), Fraction(1)), Scale(Fraction(4), Fraction(1))),
+        (CentreAndSpread(Fraction(3), Fraction(1)), CentreAndSpread(Fraction(4), Fraction(1))),
     )
 
 

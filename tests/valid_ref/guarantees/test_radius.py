@@ -16,7 +16,7 @@ from valid_ref.guarantees.admissible import distance_to_admissible, is_admissibl
 from valid_ref.guarantees.outcome import final_models, relaxed_tolerances
 from valid_ref.guarantees.radius import (
     GRID,
-    Noise,
+    EstimateNoise,
     Path,
     Radius,
     RadiusError,
@@ -34,9 +34,8 @@ from valid_ref.guarantees.radius import (
     tolerances,
 )
 from valid_ref.lattice import FloatVector
-from valid_ref.losses import LogisticRegression, Loss, Quadratic, RidgeLeastSquares
+from valid_ref.losses import LogisticRegression, Loss, Noise, Quadratic, RidgeLeastSquares
 from valid_ref.losses.loss import FloatMatrix, sample_noise
-from valid_ref.losses.loss import Noise as Kind
 from valid_ref.runs import Run, run
 from valid_ref.scenario import Scenario, parts
 from valid_ref.scenario.scenario import parse_part
@@ -163,12 +162,12 @@ def test_the_noise_of_data_is_that_of_all_data(loss, point) -> None:
 @pytest.mark.checks("AN-18", "MO-10")
 def test_the_noise_of_a_quadratic_is_that_of_its_displacements() -> None:
     hessian = np.array([[2.0, 0.5], [0.5, 1.0]])
-    signs = Quadratic(hessian, np.zeros(2), Kind.SIGNS, 0.7)
+    signs = Quadratic(hessian, np.zeros(2), Noise.SIGNS, 0.7)
     lengths = [np.linalg.norm(hessian @ (0.7 * np.array([a, b]))) for a in (1, -1) for b in (1, -1)]
     found = signs.sample_noise(np.zeros((3, 2)))
     assert found.variance == pytest.approx(np.mean(np.square(lengths)))
     assert (found.largest >= max(lengths)).all()
-    gaussian = Quadratic(hessian, np.zeros(2), Kind.GAUSSIAN, 0.7).sample_noise(np.zeros((1, 2)))
+    gaussian = Quadratic(hessian, np.zeros(2), Noise.GAUSSIAN, 0.7).sample_noise(np.zeros((1, 2)))
     assert gaussian.largest[0] == math.inf
     assert gaussian.variance[0] == pytest.approx(found.variance[0])
 
@@ -220,18 +219,18 @@ def test_the_grid_is_the_least_number_not_below(seen, expected) -> None:
 @pytest.mark.checks("AN-18")
 def test_noise_bounds_by_hand() -> None:
     """V = V_0 and A = A_0: j = k = 0, shares 1/3."""
-    seen = Noise(variance=4.0, step=0.01)
+    seen = EstimateNoise(variance=4.0, step=0.01)
     exponent = math.log(4 / (0.01 / 9))
     term = 0.01 * exponent / 3
     bernstein = term + math.sqrt(term**2 + 8 * exponent)
     assert noise_bound(seen, seen, 0.01) == pytest.approx(bernstein)
-    unbounded = Noise(4.0, math.inf)
+    unbounded = EstimateNoise(4.0, math.inf)
     assert noise_bound(unbounded, unbounded, 0.01) == pytest.approx(math.sqrt(8 / (0.01 / 3)))
-    long = Noise(4.0, 100.0)
+    long = EstimateNoise(4.0, 100.0)
     assert noise_bound(long, long, 0.01) == pytest.approx(math.sqrt(8 / (0.01 / 3)))
-    assert noise_bound(Noise(0.0, 0.0), Noise(0.0, 0.0), 0.01) == 0.0
+    assert noise_bound(EstimateNoise(0.0, 0.0), EstimateNoise(0.0, 0.0), 0.01) == 0.0
     with pytest.raises(RadiusError, match="none was expected"):
-        noise_bound(seen, Noise(0.0, 0.0), 0.01)
+        noise_bound(seen, EstimateNoise(0.0, 0.0), 0.01)
 
 
 @pytest.mark.checks("AN-18", "AD-3")

@@ -16,9 +16,9 @@ from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import complete, cycle, path, star
 from valid_ref.guarantees import (
     CertificateError,
-    Course,
     Level,
     NetworkProblem,
+    PathBounds,
     RoundsNeeded,
     Thresholds,
     calibrate,
@@ -91,7 +91,7 @@ def exact_moments(
     return np.sqrt(np.maximum(paths, 0)), np.sqrt(np.maximum(noises, 0))
 
 
-def columns(course: Course) -> np.ndarray:
+def columns(course: PathBounds) -> np.ndarray:
     return np.array([course.mean[:-1], course.mixed, course.total]).T
 
 

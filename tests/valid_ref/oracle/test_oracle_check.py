@@ -28,7 +28,7 @@ from valid_ref.oracle import (
 from valid_ref.oracle.check import check_finding, recorded_problem
 from valid_ref.oracle.divergence import alarm_difference
 from valid_ref.oracle.header import Losses
-from valid_ref.oracle.replay import Confirmed, replayed
+from valid_ref.oracle.replay import ConfirmedMessages, replayed
 from valid_ref.protocols.broadcast import ValidatedBroadcast
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.measures import Fast
@@ -545,7 +545,7 @@ def test_what_is_computed_once_for_all_changes_no_verdict(tmp_path_factory, scen
 def test_a_replayed_agent_takes_no_value_of_another_form() -> None:
     parameters = support.network(PATH)
     measures = Replayed(parameters)
-    machine = replayed(parameters, lambda _agent: None, measures, Confirmed(parameters))
+    machine = replayed(parameters, lambda _agent: None, measures, ConfirmedMessages(parameters))
     forms = {HashStage: tuple, EstimateStage: WideIntegers}
     estimate = measures.estimate(support.run(parameters).states[0].memory.fixed_transcripts.own)
     for stage in machine.stages:

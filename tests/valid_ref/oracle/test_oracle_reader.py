@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests import support
 from valid_ref.graph import AgentGraph
 from valid_ref.oracle import (
-    Limits,
+    ReadingLimits,
     RecordingError,
     RecordingWriter,
     Status,
@@ -294,7 +294,11 @@ def test_headers_of_no_run(original, tmp_path_factory, field, value) -> None:
 
 @pytest.mark.checks("RE-7")
 def test_limits(original) -> None:
-    for limits in (Limits(header_bytes=10), Limits(agents=2), Limits(line_bytes=100)):
+    for limits in (
+        ReadingLimits(header_bytes=10),
+        ReadingLimits(agents=2),
+        ReadingLimits(line_bytes=100),
+    ):
         with pytest.raises(RecordingError):
             check(open_recording(original, limits))
 

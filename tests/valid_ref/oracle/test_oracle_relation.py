@@ -11,7 +11,7 @@ from valid_ref.graph import AgentGraph
 from valid_ref.kernels import Backend
 from valid_ref.lattice import default_limits, mix, shift_half_even
 from valid_ref.oracle import check, open_recording, replay, write_recording
-from valid_ref.oracle.replay import Confirmed, confirm, explained, same
+from valid_ref.oracle.replay import ConfirmedMessages, confirm, explained, same
 from valid_ref.protocols.learn import LearningMessage, LearnModel
 from valid_ref.reading import Reading
 from valid_ref.schedule import Precision
@@ -133,7 +133,7 @@ def test_only_the_very_models_confirm(tmp_path) -> None:
     write_recording(tmp_path / "run", support.run(parameters), "test")
     opened = open_recording(tmp_path / "run")
     first, second, *_rest = opened.rounds()
-    confirmed = Confirmed(opened.parameters)
+    confirmed = ConfirmedMessages(opened.parameters)
     start = opened.parameters.start_model
     confirmed.observe(first, *opened.learned(first))
     assert confirmed.follows(1, first.said[1], start, [start, start])
@@ -171,7 +171,7 @@ def test_verdicts_are_the_same_without_confirmation(tmp_path_factory, data) -> N
     write_recording(path, attrs.evolve(execution, byzantine=frozenset()), "test")
     quick = check(open_recording(path))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Confirmed, "observe", lambda *_arguments: None)
+        patch.setattr(ConfirmedMessages, "observe", lambda *_arguments: None)
         slow = check(open_recording(path))
     assert quick == slow
 

@@ -140,8 +140,8 @@ def test_what_is_confirmed_at_once_is_what_the_replay_of_every_agent_finds(
         on_every_edge(draft, t, agent)
     fast = draft.verdict()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(replay.Confirmed, "fits", lambda *_given: False)
-        patch.setattr(replay.Confirmed, "follows", lambda *_given: False)
+        patch.setattr(replay.ConfirmedMessages, "fits", lambda *_given: False)
+        patch.setattr(replay.ConfirmedMessages, "follows", lambda *_given: False)
         plain = check(open_recording(draft.home))
     assert (fast.status, fast.divergences) == (plain.status, plain.divergences)
     assert fast.conforms == (change == 0)

@@ -7,21 +7,29 @@ import pytest
 from valid_ref.alarms import Alarm
 from valid_ref.guarantees.outcome import Outcome
 from valid_ref.runs import run
-from valid_ref.testing.coverage import GOALS, Found, coverage, generate, missing, reached, sweep
+from valid_ref.testing.coverage import (
+    GOALS,
+    ReachedGoal,
+    coverage,
+    generate,
+    missing,
+    reached,
+    sweep,
+)
 
 
 @pytest.fixture(scope="module")
-def table() -> Sequence[Found]:
+def table() -> Sequence[ReachedGoal]:
     return coverage(sweep())
 
 
 @pytest.mark.checks("VA-5", "MO-7")
-def test_every_outcome_and_every_alarm_is_reached(table: Sequence[Found]) -> None:
+def test_every_outcome_and_every_alarm_is_reached(table: Sequence[ReachedGoal]) -> None:
     assert missing(table) == (), "\n".join(map(str, table))
     assert [row.goal for row in table] == [Outcome.A, Outcome.B, Outcome.C, *Alarm] == list(GOALS)
 
 
-def test_the_scenarios_of_the_table_reach_what_it_says(table: Sequence[Found]) -> None:
+def test_the_scenarios_of_the_table_reach_what_it_says(table: Sequence[ReachedGoal]) -> None:
     for row in table:
         assert row.scenario is not None
         assert row.goal in reached(run(row.scenario)), row

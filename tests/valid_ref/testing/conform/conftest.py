@@ -1,16 +1,13 @@
 """The scripts of the fixed cases, made once; faulty agents as classes."""
 
-import functools
 from collections.abc import Callable
 
 import pytest
 
-from valid_ref.testing.conform.case import ConformCase, ExpectedRun, expected_run
+from tests.support import played
+from valid_ref.testing.conform.case import ConformCase, ExpectedRun
 from valid_ref.testing.conform.cases import fixed_cases
 from valid_ref.testing.conform.faults import AGENT, Fault, faulty_source
-
-played: Callable[[ConformCase], ExpectedRun] = functools.lru_cache(maxsize=256)(expected_run)
-"""What the reference does in a case; the same for every agent that is tested."""
 
 
 @pytest.fixture(scope="session", name="played")
