@@ -17,11 +17,7 @@ import typer
 from rich.console import Console
 
 from valid_ref import __version__
-from valid_ref.errors import ValidRefError
-from valid_ref.printable import refusal_of_file
-
-INTERRUPTED = 130
-"""The exit status of a run that was stopped by hand, as shells have it."""
+from valid_ref.cli.program import INTERRUPTED, carry_out
 
 SECONDS_BETWEEN_LINES = 30.0
 
@@ -376,7 +372,7 @@ def _lines(counter: Counter, pause: float) -> Watch:
 app = typer.Typer(
     name="valid-torch",
     help="The experiments of VALID: run them, stop and resume them, plot them.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
 )
 app.command()(run)
@@ -395,39 +391,18 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
+    context: typer.Context,
     version: bool = typer.Option(
         False, "--version", callback=_print_version, is_eager=True, help="Print the version."
     ),
 ) -> None:
     """Exit status: 0 done, 1 a run failed, 2 bad input, 130 stopped by hand."""
     del version
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(2)
 
 
 def main() -> None:
-    """Run a command; bad input is one line on standard error and exit status 2."""
-    try:
-        app()
-    except ValidRefError as error:
-        if not _told(error):
-            typer.echo(f"valid-torch: {error}", err=True)
-        sys.exit(2)
-    except BrokenPipeError:
-        raise
-    except OSError as error:  # a file that cannot be read or written, whichever command met it
-        typer.echo(f"valid-torch: {refusal_of_file(error)}", err=True)
-        sys.exit(2)
-    except ImportError as error:
-        if error.name not in {"torch", "matplotlib", "sklearn"}:
-            raise
-        typer.echo(
-            f"valid-torch: {error.name} is not installed; pip install 'valid-ref[torch,report]'",
-            err=True,
-        )
-        sys.exit(2)
-
-
-def _told(error: ValidRefError) -> bool:
-    """Whether another process has said it already."""
-    from torch_backend.distributed import RefusedElsewhereError
-
-    return isinstance(error, RefusedElsewhereError)
+    """Run a command."""
+    carry_out("valid-torch", "torch_backend.cli")

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import attrs
 import typer
 
+from valid_ref.cli.program import INTERRUPTED
 from valid_ref.cli.progress import progress
 from valid_ref.reading import Reading, ReadingError
 
 if TYPE_CHECKING:
     from valid_ref.explore import Exploration, Settings
-
-INTERRUPTED = 130
 
 
 def explore(
