@@ -17,6 +17,7 @@ import typer
 from rich.console import Console
 
 from valid_ref import __version__
+from valid_ref.cli.outputs import require_directory
 from valid_ref.cli.program import INTERRUPTED, carry_out
 
 SECONDS_BETWEEN_LINES = 30.0
@@ -80,6 +81,7 @@ def run(
     from torch_backend.process import Options, StoppedError
     from torch_backend.tables import print_tables
 
+    require_directory(output, "--output")
     wanted = [*(changes or ()), *(["validate=true"] if record else [])]
     chosen = load(experiment, quick=quick, changes=wanted)
     name = Path(experiment).stem + ("-quick" if quick else "")
@@ -181,6 +183,7 @@ def false_alarms(
     from torch_backend.process import Options, StoppedError
     from valid_ref.cli.progress import progress
 
+    require_directory(output, "--output")
     study = Study(load(experiment, quick=quick, changes=changes or ()), runs)
     name = f"{Path(experiment).stem}{'-quick' if quick else ''}-honest"
     directory = Path("runs") / name if output is None else output
@@ -232,6 +235,7 @@ def plot(
     from torch_backend.plot import plot as draw
     from torch_backend.results import read_results
 
+    require_directory(output, "--output")
     written = draw(read_results(directory), directory / "plots" if output is None else output)
     for path in written:
         typer.echo(path)
@@ -251,6 +255,7 @@ def table(
     from torch_backend.results import read_results
     from torch_backend.tables import print_tables, write_tables
 
+    require_directory(output, "--output")
     found = read_results(directory)
     print_tables(found, Console(highlight=False), markdown=markdown)
     if output is not None:

@@ -14,7 +14,13 @@ import torch
 
 from torch_backend import results
 from torch_backend.config.build import build_graph, data_digest, load_data
-from torch_backend.config.experiment import Experiment, Job, experiment_document, jobs
+from torch_backend.config.experiment import (
+    Experiment,
+    Job,
+    NoAttack,
+    experiment_document,
+    jobs,
+)
 from torch_backend.data.dataset import Dataset
 from torch_backend.distributed import RefusedElsewhereError, Team, TeamError, share
 from torch_backend.errors import BackendError, ConfigError
@@ -22,6 +28,7 @@ from torch_backend.job import Work, run_job
 from torch_backend.process import ALONE, Options, Stop, StoppedError, Watch, locked
 from valid_ref import __version__
 from valid_ref.errors import ValidRefError
+from valid_ref.graph import honest_agents
 from valid_ref.workers import Spawn
 
 POLL_SECONDS = 0.5
@@ -104,9 +111,11 @@ def run_experiment(
 
 
 def _require_fit(team: Team, experiment: Experiment, options: Options, processes: int) -> None:
-    """Refuse a team in which a process has no work, and one beside several jobs at once.
+    """Refuse what cannot be run before anything is: parts that do not fit the graph, processes.
 
-    Implements: EX-18.
+    In a team every process must have work, and there are no several jobs at once beside it.
+
+    Implements: EX-8, EX-9, EX-18.
     """
     if processes > 1 and team.processes > 1:
         raise ConfigError(
@@ -114,8 +123,14 @@ def _require_fit(team: Team, experiment: Experiment, options: Options, processes
             "job; leave out --jobs, or start without torchrun",
             clause="EX-18",
         )
-    agents = build_graph(experiment).agents
-    share(team, agents, options.chunk_of(agents))
+    graph = build_graph(experiment)
+    honest_agents(graph, experiment.byzantine)  # refuses an agent that the graph has not
+    for rule in experiment.rules:
+        rule.check(graph)
+    for attack in experiment.attacks:
+        if not isinstance(attack, NoAttack):
+            attack.check(graph, experiment.byzantine)
+    share(team, graph.agents, options.chunk_of(graph.agents))
 
 
 def _require_alike(team: Team, own: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import attrs
 import typer
 
+from valid_ref.cli.outputs import require_directory, require_file
 from valid_ref.cli.program import INTERRUPTED
 from valid_ref.cli.progress import progress
 from valid_ref.reading import Reading, ReadingError
@@ -92,6 +93,9 @@ def explore(
         all_sets=all_sets,
         symmetry=symmetry,
     )
+    for option, path in (("--resume", resume), ("--record", record)):
+        require_file(path, option)
+    require_directory(out, "--out")
     start, spent = time.perf_counter(), _processor_seconds()
     try:
         with progress("exploring", hidden=quiet) as watch:

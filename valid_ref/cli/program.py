@@ -12,7 +12,7 @@ import sys
 from typing import NoReturn, TextIO
 
 from valid_ref.errors import ValidRefError
-from valid_ref.printable import printable, refusal_of_file
+from valid_ref.printable import clause_words, printable, refusal_of_file
 
 DONE, REFUSED, INTERRUPTED = 0, 2, 130
 LONGEST = 2000
@@ -74,8 +74,7 @@ def _with_clause(error: ValidRefError) -> str:
     """The message, and what its clause is."""
     if not error.clause:
         return error.message
-    clause = error.clause
-    return f"{error.message} (clause {clause} of the specification; valid-ref trace {clause})"
+    return f"{error.message} ({clause_words(error.clause)})"
 
 
 def _of_usage(error: BaseException) -> str | None:
