@@ -32,3 +32,5 @@ def test_the_table_has_these_commands_and_no_others() -> None:
     rows = text.removeprefix(HEAD).splitlines()
     assert [line.split("`")[1] for line in rows] == COMMANDS
     assert len(COMMANDS) == len(set(COMMANDS)) >= 50
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"each refused in one line | {len(COMMANDS)} |" in readme

@@ -5,7 +5,6 @@ python -m tests.wrong_inputs --write docs/tables/wrong-inputs.md
 
 import argparse
 import contextlib
-import io
 import os
 import re
 import shlex
@@ -13,9 +12,10 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from unittest import mock
 
 import attrs
+
+from tests.pages import called
 
 HEAD = """# Wrong inputs
 
@@ -170,26 +170,6 @@ OWN = (" is none of ", " is not between 0 and 1", " is no number from 0 on")
 """Refusals of options that are ours, not the parser's."""
 
 
-def called(command: str) -> tuple[int, str, str]:
-    """Run a command line in this process and this directory: exit status, output, errors."""
-    program, *words = shlex.split(command)
-    if program == "valid-ref":
-        from valid_ref.cli import main
-    else:
-        from torch_backend.cli import main
-    output, error = io.StringIO(), io.StringIO()
-    with (
-        mock.patch.object(sys, "argv", [program, *words]),
-        contextlib.redirect_stdout(output),
-        contextlib.redirect_stderr(error),
-    ):
-        try:
-            main()
-        except SystemExit as left:
-            return int(left.code or 0), output.getvalue(), error.getvalue()
-    raise AssertionError("a program ends by leaving")
-
-
 @contextlib.contextmanager
 def prepared() -> Iterator[None]:
     """A directory of its own, with the files that the commands name."""
@@ -197,12 +177,12 @@ def prepared() -> Iterator[None]:
     with tempfile.TemporaryDirectory() as name:
         os.chdir(name)
         try:
-            assert called(f"valid-ref run {SMALL} --seed 0 --quiet --save s.json")[0] == 0
-            assert called("valid-ref record s.json -o run.zip")[0] == 0
+            _prepare(f"valid-ref run {SMALL} --seed 0 --quiet --save s.json", 0)
+            _prepare("valid-ref record s.json -o run.zip", 0)
             script = (
                 "explore --max-agents 3 --jobs 1 --reading as-printed --property V2 --out found"
             )
-            assert called(f"valid-ref {script}")[0] == 1
+            _prepare(f"valid-ref {script}", 1)
             next(Path("found").glob("V2*.json")).rename("v2.json")
             Path("found").rename("full")
             Path("file").touch()
@@ -212,10 +192,15 @@ def prepared() -> Iterator[None]:
             os.chdir(before)
 
 
+def _prepare(command: str, expected: int) -> None:
+    status, _output, error = called(tuple(shlex.split(command)))
+    assert status == expected, error
+
+
 def answer(command: str) -> Answer:
     """What a command is answered, in a prepared directory."""
     before = {*Path().rglob("*")}
-    status, output, error = called(command)
+    status, output, error = called(tuple(shlex.split(command)))
     return Answer(status, output, error, tuple(sorted(map(str, {*Path().rglob("*")} - before))))
 
 
