@@ -2,13 +2,12 @@
 
 import time
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 
 import attrs
 
 from proofs_check.framework import Finding, Proof, Result, Role, Step
 from proofs_check.registry import find_step, relies_on, strength
+from valid_ref.workers import Workers
 
 
 @attrs.frozen
@@ -48,7 +47,7 @@ def run(steps: Iterable[Step], jobs: int = 1) -> Iterator[StepOutcome]:
     if jobs <= 1:
         yield from map(run_step, chosen)
         return
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+    with Workers(jobs) as pool:
         names = [step.name for step in chosen]
         for step, found in zip(chosen, pool.map(_run_by_name, names), strict=True):
             result, detail, seconds = found

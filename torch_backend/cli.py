@@ -17,11 +17,8 @@ import typer
 from rich.console import Console
 
 from valid_ref import __version__
-from valid_ref.errors import ValidRefError
-from valid_ref.printable import refusal_of_file
-
-INTERRUPTED = 130
-"""The exit status of a run that was stopped by hand, as shells have it."""
+from valid_ref.cli.outputs import require_directory
+from valid_ref.cli.program import INTERRUPTED, carry_out
 
 SECONDS_BETWEEN_LINES = 30.0
 
@@ -84,6 +81,7 @@ def run(
     from torch_backend.process import Options, StoppedError
     from torch_backend.tables import print_tables
 
+    require_directory(output, "--output")
     wanted = [*(changes or ()), *(["validate=true"] if record else [])]
     chosen = load(experiment, quick=quick, changes=wanted)
     name = Path(experiment).stem + ("-quick" if quick else "")
@@ -185,6 +183,7 @@ def false_alarms(
     from torch_backend.process import Options, StoppedError
     from valid_ref.cli.progress import progress
 
+    require_directory(output, "--output")
     study = Study(load(experiment, quick=quick, changes=changes or ()), runs)
     name = f"{Path(experiment).stem}{'-quick' if quick else ''}-honest"
     directory = Path("runs") / name if output is None else output
@@ -236,6 +235,7 @@ def plot(
     from torch_backend.plot import plot as draw
     from torch_backend.results import read_results
 
+    require_directory(output, "--output")
     written = draw(read_results(directory), directory / "plots" if output is None else output)
     for path in written:
         typer.echo(path)
@@ -255,6 +255,7 @@ def table(
     from torch_backend.results import read_results
     from torch_backend.tables import print_tables, write_tables
 
+    require_directory(output, "--output")
     found = read_results(directory)
     print_tables(found, Console(highlight=False), markdown=markdown)
     if output is not None:
@@ -376,7 +377,7 @@ def _lines(counter: Counter, pause: float) -> Watch:
 app = typer.Typer(
     name="valid-torch",
     help="The experiments of VALID: run them, stop and resume them, plot them.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
 )
 app.command()(run)
@@ -395,39 +396,18 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
+    context: typer.Context,
     version: bool = typer.Option(
         False, "--version", callback=_print_version, is_eager=True, help="Print the version."
     ),
 ) -> None:
     """Exit status: 0 done, 1 a run failed, 2 bad input, 130 stopped by hand."""
     del version
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(2)
 
 
 def main() -> None:
-    """Run a command; bad input is one line on standard error and exit status 2."""
-    try:
-        app()
-    except ValidRefError as error:
-        if not _told(error):
-            typer.echo(f"valid-torch: {error}", err=True)
-        sys.exit(2)
-    except BrokenPipeError:
-        raise
-    except OSError as error:  # a file that cannot be read or written, whichever command met it
-        typer.echo(f"valid-torch: {refusal_of_file(error)}", err=True)
-        sys.exit(2)
-    except ImportError as error:
-        if error.name not in {"torch", "matplotlib", "sklearn"}:
-            raise
-        typer.echo(
-            f"valid-torch: {error.name} is not installed; pip install 'valid-ref[torch,report]'",
-            err=True,
-        )
-        sys.exit(2)
-
-
-def _told(error: ValidRefError) -> bool:
-    """Whether another process has said it already."""
-    from torch_backend.distributed import RefusedElsewhereError
-
-    return isinstance(error, RefusedElsewhereError)
+    """Run a command."""
+    carry_out("valid-torch", "torch_backend.cli")

@@ -74,6 +74,8 @@ class TeamError(BackendError):
 class RefusedElsewhereError(TeamError):
     """What the first process, or another one, has refused and told already."""
 
+    told: ClassVar[bool] = True
+
 
 class Team(Protocol):
     """What the processes of a run decide together."""

@@ -4,7 +4,6 @@ import contextlib
 import multiprocessing
 import platform
 import queue
-import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,7 +14,13 @@ import torch
 
 from torch_backend import results
 from torch_backend.config.build import build_graph, data_digest, load_data
-from torch_backend.config.experiment import Experiment, Job, experiment_document, jobs
+from torch_backend.config.experiment import (
+    Experiment,
+    Job,
+    NoAttack,
+    experiment_document,
+    jobs,
+)
 from torch_backend.data.dataset import Dataset
 from torch_backend.distributed import RefusedElsewhereError, Team, TeamError, share
 from torch_backend.errors import BackendError, ConfigError
@@ -23,6 +28,8 @@ from torch_backend.job import Work, run_job
 from torch_backend.process import ALONE, Options, Stop, StoppedError, Watch, locked
 from valid_ref import __version__
 from valid_ref.errors import ValidRefError
+from valid_ref.graph import honest_agents
+from valid_ref.workers import Spawn
 
 POLL_SECONDS = 0.5
 """How long the first process waits before it looks whether the others are still there."""
@@ -104,9 +111,11 @@ def run_experiment(
 
 
 def _require_fit(team: Team, experiment: Experiment, options: Options, processes: int) -> None:
-    """Refuse a team in which a process has no work, and one beside several jobs at once.
+    """Refuse what cannot be run before anything is: parts that do not fit the graph, processes.
 
-    Implements: EX-18.
+    In a team every process must have work, and there are no several jobs at once beside it.
+
+    Implements: EX-8, EX-9, EX-18.
     """
     if processes > 1 and team.processes > 1:
         raise ConfigError(
@@ -114,8 +123,14 @@ def _require_fit(team: Team, experiment: Experiment, options: Options, processes
             "job; leave out --jobs, or start without torchrun",
             clause="EX-18",
         )
-    agents = build_graph(experiment).agents
-    share(team, agents, options.chunk_of(agents))
+    graph = build_graph(experiment)
+    honest_agents(graph, experiment.byzantine)  # refuses an agent that the graph has not
+    for rule in experiment.rules:
+        rule.check(graph)
+    for attack in experiment.attacks:
+        if not isinstance(attack, NoAttack):
+            attack.check(graph, experiment.byzantine)
+    share(team, graph.agents, options.chunk_of(graph.agents))
 
 
 def _require_alike(team: Team, own: dict[str, Any]) -> None:
@@ -161,7 +176,7 @@ class _Several:
 
     def run(self, parts: Sequence[Sequence[Job]], processes: int, watch: Watch, stop: Stop) -> None:
         """Hand out the jobs, part after part; stop everybody when one fails or when asked to."""
-        context = multiprocessing.get_context("spawn")
+        context = Spawn()
         tasks: Any = context.Queue()
         reports: Any = context.Queue()
         halt = context.Event()
@@ -173,23 +188,27 @@ class _Several:
             worker.start()
         failures: list[ValidRefError] = []
         waiting, left = [*parts, [None] * count], 0
-        while any(worker.is_alive() for worker in workers) or not reports.empty():
-            while waiting and not left:
-                for task in waiting[0]:
-                    tasks.put(task)
-                left = sum(task is not None for task in waiting.pop(0))
-            if stop() or any(worker.exitcode for worker in workers):
-                halt.set()
-            with contextlib.suppress(queue.Empty):
-                report = reports.get(timeout=POLL_SECONDS)
-                if isinstance(report, ValidRefError):
-                    failures.append(report)
+        try:
+            while any(worker.is_alive() for worker in workers) or not reports.empty():
+                while waiting and not left:
+                    for task in waiting[0]:
+                        tasks.put(task)
+                    left = sum(task is not None for task in waiting.pop(0))
+                if stop() or any(worker.exitcode for worker in workers):
                     halt.set()
-                elif report is None:
-                    left -= 1
-                    results.gather(self.directory, [job.name for job in jobs(self.experiment)])
-                else:
-                    watch(*report)
+                with contextlib.suppress(queue.Empty):
+                    report = reports.get(timeout=POLL_SECONDS)
+                    if isinstance(report, ValidRefError):
+                        failures.append(report)
+                        halt.set()
+                    elif report is None:
+                        left -= 1
+                        results.gather(self.directory, [job.name for job in jobs(self.experiment)])
+                    else:
+                        watch(*report)
+        except BaseException:  # a second Ctrl-C: nobody begins another round
+            halt.set()
+            raise
         tasks.cancel_join_thread()
         codes = [worker.exitcode for worker in workers if worker.exitcode]
         failures += [WorkerError(f"a process ended with code {code}") for code in codes]
@@ -201,7 +220,6 @@ class _Several:
 
 def _work(several: _Several, tasks: Any, reports: Any, halt: Any) -> None:
     """Take jobs until there are none; end soon after the first process has gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
 
     def stop() -> bool:

@@ -6,8 +6,6 @@ independent, and each is an alarm at most with the level of the thresholds (GU-1
 
 import concurrent.futures
 import json
-import multiprocessing
-import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -33,6 +31,7 @@ from torch_backend.program import Program
 from torch_backend.rules import ValidRule
 from valid_ref.guarantees.calibration import Statistics
 from valid_ref.guarantees.proportion import clopper_pearson
+from valid_ref.workers import Workers
 
 LINES, FOUND = "statistics.jsonl", "false-alarms.json"
 FORMAT = "valid-torch/false-alarms/1"
@@ -251,18 +250,13 @@ def _several(
 ) -> Iterator[tuple[int, Statistics | None]]:
     """The same from several processes, piece after piece as they are ready."""
     pieces = [seeds[begin : begin + PIECE] for begin in range(0, len(seeds), PIECE)]
-    context = multiprocessing.get_context("spawn")
-    pool = concurrent.futures.ProcessPoolExecutor(processes, mp_context=context)
-    try:
+    with Workers(processes) as pool:
         waiting = [pool.submit(_piece, experiment, data, options, piece) for piece in pieces]
         for one in concurrent.futures.as_completed(waiting):
             yield from one.result()
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _piece(
     experiment: Experiment, data: Path | None, options: Options, seeds: Sequence[int]
 ) -> list[tuple[int, Statistics | None]]:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     return list(honest_statistics(experiment, load_data(experiment, data), options, seeds))

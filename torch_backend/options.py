@@ -25,13 +25,15 @@ def declared(instance: object, attribute: "attrs.Attribute[Any]", value: object)
         raise ConfigError(f"{_kind(instance)}: {error.message}") from None
 
 
-def whole(minimum: int) -> Check:
+def whole(minimum: int, maximum: int | None = None) -> Check:
     """An integer from the minimum on; None as well where the field may be None."""
 
     def check(instance: object, attribute: "attrs.Attribute[Any]", value: Any) -> None:
         declared(instance, attribute, value)
         if value is not None and value < minimum:
             raise _beyond(instance, attribute, value, f"an integer from {minimum} on")
+        if value is not None and maximum is not None and value > maximum:
+            raise _beyond(instance, attribute, value, f"an integer up to {maximum}")
 
     return check
 

@@ -11,6 +11,8 @@ class ValidRefError(Exception):
     """
 
     default_clause: ClassVar[str] = ""
+    told: ClassVar[bool] = False
+    """Whether somebody else says it to the user already."""
 
     def __init__(self, message: str, *, clause: str | None = None) -> None:
         super().__init__(message)

@@ -167,7 +167,9 @@ def parse_family(text: str) -> AgentGraph:
     name = text.partition(":")[0]
     near = difflib.get_close_matches(name, {family.name for family in _FAMILIES}, 1, 0.5)
     forms = [family.form for family in _FAMILIES if not near or family.name in near]
-    raise GraphError(f"no graph is called {text!r}; write {' or '.join(forms)}")
+    raise GraphError(
+        f"no graph is called {text!r}; write {' or '.join(forms)}, with numbers up to 9999"
+    )
 
 
 @attrs.frozen

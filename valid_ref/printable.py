@@ -26,6 +26,11 @@ def refusal_of_file(error: OSError) -> str:
     return printable(f"{place}{error.strerror or error}")
 
 
+def clause_words(clause: str) -> str:
+    """What an id such as LV-3 is, for somebody who meets it in a message."""
+    return f"clause {clause} of the specification; valid-ref trace {clause}"
+
+
 def _escaped(character: str) -> str:
     if character.isprintable():
         return character

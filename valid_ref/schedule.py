@@ -11,6 +11,9 @@ from valid_ref.errors import ValidRefError
 StepSize = Callable[[int], Fraction | float | int]
 """A step size as a function of the round t = 1, 2, ..., T."""
 
+MOST_ROUNDS = 10**6
+"""The most learning rounds that a scenario or an experiment can ask for."""
+
 _BEYOND = 1 << 62
 """No step reaches this, so that it stays a 64-bit integer."""
 

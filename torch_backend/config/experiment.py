@@ -14,7 +14,7 @@ from valid_ref.document import unstructure
 from valid_ref.guarantees.calibration import Tails, rank, required_runs
 from valid_ref.lattice import MERSENNE_61
 from valid_ref.scenario.parts import ConfiguredBounds, Family, GraphPart, NoBounds
-from valid_ref.schedule import Precision
+from valid_ref.schedule import MOST_ROUNDS, Precision
 
 BoundsPart = ConfiguredBounds | NoBounds
 
@@ -193,7 +193,7 @@ class Experiment:
     graph: GraphPart = Family("paper")
     model: ModelPart = Mlp()
     batch: int = attrs.field(default=300, validator=whole(1))
-    rounds: int = attrs.field(default=400, validator=whole(1))
+    rounds: int = attrs.field(default=400, validator=whole(1, MOST_ROUNDS))
     steps: Steps = Steps()
     precision: Precision = Precision()
     prime: int = MERSENNE_61

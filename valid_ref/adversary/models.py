@@ -46,6 +46,10 @@ class Gaussian:
     per_edge: bool = False
     gradient: Gradient = Gradient.CONSISTENT
 
+    def __attrs_post_init__(self) -> None:
+        if not self.sigma >= 0:
+            raise AttackError(f"gaussian: sigma = {self.sigma} is no number from 0 on")
+
     def build(self, setting: Setting) -> Deviation:
         """The adversary."""
 

@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperCommand
 
 from valid_ref.cli import options
+from valid_ref.cli.outputs import require_recording
 from valid_ref.cli.progress import prepare_shown, progress_of
 from valid_ref.cli.recordings import render_verdict
 from valid_ref.printable import printable
@@ -98,7 +99,7 @@ def arena(
       valid-ref arena --agent 0-9 'python agent.py' --agent 10-19 'node agent.js' -o run.zip
       valid-ref arena --graph complete:5 --byzantine 4 --attack equivocation --agent 0-3 example
     """  # noqa: D301 - \b keeps the lines of the examples apart
-    from valid_ref.testing.arena.judge import judged, play, require_new
+    from valid_ref.testing.arena.judge import judged, play
     from valid_ref.testing.arena.network import assigned, processes
     from valid_ref.testing.conform.process import EndedBySignal, ending_on_signals
 
@@ -120,7 +121,7 @@ def arena(
     prepared = prepare_shown(chosen, hidden=as_json or quiet)
     pairs = [_pair(text) for text in agent or []]
     commands = assigned(pairs, prepared.parameters.graph.agents, prepared.byzantine)
-    require_new(output)
+    require_recording(output, "--output")
     try:
         with (
             ending_on_signals(),

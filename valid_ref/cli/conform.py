@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import attrs
 import typer
 
+from valid_ref.cli.outputs import require_file
 from valid_ref.cli.progress import progress
+from valid_ref.printable import clause_words
 
 if TYPE_CHECKING:
     from valid_ref.testing.conform.kit import Report
@@ -63,6 +65,8 @@ def conform(
         typer.echo(json.dumps(case_schema(), indent=1) if schema else _fault_table())
         return
     words, shown = _command(command or [], fault, example=example)
+    if replay is None:
+        require_file(save, "--save")
     peer = ProcessPeer(words, timeout, _echo if show_stderr else None)
     try:
         with ending_on_signals(), progress("cases", hidden=as_json or show_stderr) as watch:
@@ -108,6 +112,8 @@ def render(report: "Report") -> str:
     lines = [f"{report.status.value}: {report.reason}"]
     if report.finding is not None:
         lines.append(str(report.finding.divergence))
+        clause = report.finding.divergence.difference.clause
+        lines.append(f"[{clause}]: {clause_words(clause)}")
         if report.finding.stderr:
             words = report.finding.stderr.splitlines()
             lines.append("  stderr, the last lines:")

@@ -1,5 +1,7 @@
 """The options by which commands name a scenario, and the scenario that they name."""
 
+import math
+import zipfile
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -7,6 +9,7 @@ import attrs
 import typer
 
 from valid_ref.adversary.catalogue import AttackPart
+from valid_ref.document import DocumentError
 from valid_ref.guarantees.calibration import required_runs
 from valid_ref.protocols.parameters import ParameterError
 from valid_ref.scenario import Scenario, load_scenario
@@ -21,10 +24,24 @@ from valid_ref.scenario.parts import (
 )
 from valid_ref.scenario.parts import CalibratedThresholds as Calibrated
 from valid_ref.scenario.scenario import parse_integers, parse_part
+from valid_ref.schedule import MOST_ROUNDS
+
+
+def _a_level(value: float | None) -> float | None:
+    if value is not None and not 0 < value < 1:
+        raise typer.BadParameter(f"{value} is not between 0 and 1")
+    return value
+
+
+def _from_zero(value: float | None) -> float | None:
+    if value is not None and not 0 <= value < math.inf:
+        raise typer.BadParameter(f"{value} is no number from 0 on")
+    return value
+
 
 Graph = Annotated[str | None, typer.Option(help="paper, complete:5, path:4, ...")]
 Loss = Annotated[str | None, typer.Option(help="random-quadratic:dimension=5, random-ridge, ...")]
-Rounds = Annotated[int | None, typer.Option(min=1, help="Learning rounds T.")]
+Rounds = Annotated[int | None, typer.Option(min=1, max=MOST_ROUNDS, help="Learning rounds T.")]
 Steps = Annotated[
     str | None, typer.Option("--schedule", help="diminishing, constant:alpha=0.1,eta=0.1, ...")
 ]
@@ -33,7 +50,10 @@ Weights = Annotated[str | None, typer.Option(help="polynomial:power=2, exponenti
 Thresholds = Annotated[
     str | None, typer.Option(help="calibrated, certificate:theta=0.05, configured:...")
 ]
-Level = Annotated[float | None, typer.Option(help="Chance of a false alarm, for calibration: .05")]
+Level = Annotated[
+    float | None,
+    typer.Option(callback=_a_level, help="Chance of a false alarm, for calibration: .05"),
+]
 Byzantine = Annotated[str | None, typer.Option(help="Byzantine agents: 3,4")]
 Attack = Annotated[str | None, typer.Option(help="equivocation, benign:fraction=0.5, ...")]
 Without = Annotated[str | None, typer.Option(help="Turn repairs off: P07,P14; all: as-printed")]
@@ -43,7 +63,9 @@ Seed = Annotated[
 Coins = Annotated[
     str | None, typer.Option(help="Repeat a run: the 64 digits that were drawn for it.")
 ]
-EpsSuccess = Annotated[float | None, typer.Option(help="Tolerance of the outcome.")]
+EpsSuccess = Annotated[
+    float | None, typer.Option(callback=_from_zero, help="Tolerance of the outcome.")
+]
 
 
 @attrs.frozen
@@ -68,6 +90,8 @@ class Chosen:
 
 def chosen_scenario(path: Path | None, chosen: Chosen) -> Scenario:
     """The scenario of a file, or the default one, with the options put in."""
+    if path is not None and zipfile.is_zipfile(path):
+        raise DocumentError(f"{path} is no scenario; a recording is judged by valid-ref check")
     scenario = Scenario() if path is None else load_scenario(path)
     if chosen.seed is not None or chosen.coins is not None:
         scenario = attrs.evolve(scenario, seed=None, coins=None)
@@ -77,7 +101,7 @@ def chosen_scenario(path: Path | None, chosen: Chosen) -> Scenario:
         "rounds": chosen.rounds,
         "schedule": _part(SchedulePart, chosen.schedule, "--schedule"),
         "bounds": _part(BoundsPart, chosen.bounds, "--bounds"),
-        "byzantine": None if chosen.byzantine is None else parse_integers(chosen.byzantine),
+        "byzantine": None if chosen.byzantine is None else _agents(chosen.byzantine),
         "attack": _part(AttackPart | None, chosen.attack, "--attack"),
         "without": None if chosen.without is None else _errata(chosen.without),
         "seed": chosen.seed,
@@ -110,6 +134,14 @@ def _with_level(scenario: Scenario, level: float) -> Scenario:
         for check in scenario.checks
     )
     return attrs.evolve(scenario, checks=checks)
+
+
+def _agents(text: str) -> tuple[int, ...]:
+    try:
+        return parse_integers(text)
+    except DocumentError as error:
+        words = f"--byzantine {text[:60]!r}: numbers of agents and commas, such as 3,4"
+        raise DocumentError(words, clause=error.clause) from None
 
 
 def _part(kind: Any, text: str | None, path: str) -> Any:

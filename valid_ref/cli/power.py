@@ -10,13 +10,16 @@ from rich.console import Console
 from rich.table import Table
 
 from valid_ref.cli import options
+from valid_ref.cli.outputs import require_directory
 from valid_ref.cli.progress import prepare_shown, progress
-from valid_ref.cli.report import write_text
 from valid_ref.cli.summary import certified_words
 from valid_ref.document import unstructure
 from valid_ref.power import Confirmed, Found, PowerError, Searches, confirm, pushes, worst
 from valid_ref.report.curves import draw_harm, require_matplotlib
 from valid_ref.scenario.build import Prepared
+
+MOST = 1000
+"""Directions, and repeats, that can be asked for."""
 
 
 def power(
@@ -34,10 +37,10 @@ def power(
     without: options.Without = None,
     seed: options.Seed = None,
     directions: Annotated[
-        int, typer.Option(min=1, help="Axes to push along, of least curvature first.")
+        int, typer.Option(min=1, max=MOST, help="Axes to push along, of least curvature first.")
     ] = 2,
     repeats_: Annotated[
-        int, typer.Option("--repeats", min=1, help="How often, with other mini-batches.")
+        int, typer.Option("--repeats", min=1, max=MOST, help="How often, with other mini-batches.")
     ] = 1,
     plot: Annotated[bool, typer.Option(help="Draw harm.svg as well (needs matplotlib).")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
@@ -64,6 +67,7 @@ def power(
         without=without,
         seed=seed,
     )
+    require_directory(output, "--output")
     if plot:
         require_matplotlib(output / "harm.svg")
     chosen = options.chosen_scenario(scenario, given)
@@ -85,7 +89,7 @@ def power(
                 clause="VA-6",
             )
     document = _document(prepared, rows, checked)
-    write_text(output / "summary.json", json.dumps(document, indent=1) + "\n")
+    (output / "summary.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     if as_json:
         typer.echo(json.dumps(document))
     else:

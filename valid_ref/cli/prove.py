@@ -21,7 +21,7 @@ def _proofs(module: str) -> Any:
         return importlib.import_module(f"proofs_check.{module}")
     except ModuleNotFoundError as error:
         raise ProofsMissingError(
-            f"{error.name} is not installed; the proofs need: pip install 'valid-ref[proofs]'"
+            f"{error.name} is not installed; the proofs need: pip install sympy z3-solver"
         ) from None
 
 
@@ -50,6 +50,8 @@ def prove(
       valid-ref prove perturbation --details
       valid-ref prove --deep --jobs 4
     """  # noqa: D301 - \b keeps the lines of the examples apart
+    if record and name is not None:
+        raise typer.BadParameter("--record writes the table of all proofs: give no name")
     registry, runner = _proofs("registry"), _proofs("runner")
     _proofs("engines")  # sympy and z3, or a helpful refusal
     proofs = registry.select(name)
@@ -74,7 +76,7 @@ def prove(
             for line in _theorems():
                 typer.echo(line)
     if record:
-        _record(proofs, outcomes, whole=name is None)
+        _record(proofs, outcomes)
     if wrong:
         raise typer.Exit(1)
 
@@ -145,10 +147,8 @@ def _document(proofs: Any, outcomes: list[Any], registry: Any, runner: Any) -> d
     return {"proofs": found, "as_expected": all(outcome.as_expected for outcome in outcomes)}
 
 
-def _record(proofs: Any, outcomes: list[Any], whole: bool) -> None:
+def _record(proofs: Any, outcomes: list[Any]) -> None:
     """Write what came out into the manifest, and the table into the documents."""
-    if not whole:
-        raise ProofsMissingError("--record writes the table of all proofs: give no name")
     manifest, root = _proofs("manifest"), find_root(Path.cwd())
     path = root / "proofs_check" / "manifest.json"
     known = manifest.read_manifest(path) if path.is_file() else {}

@@ -5,11 +5,13 @@ Implements: RE-8, RE-12, RE-13.
 
 import collections
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from valid_ref.cli.outputs import require_recording
 from valid_ref.cli.progress import progress, run_shown
 from valid_ref.oracle import (
     Recording,
@@ -22,7 +24,7 @@ from valid_ref.oracle import (
 from valid_ref.oracle import check as check_recording
 from valid_ref.oracle import diff as first_difference
 from valid_ref.oracle.divergence import LONGEST_LINE
-from valid_ref.printable import printable
+from valid_ref.printable import clause_words, printable
 from valid_ref.protocols.valid import Valid
 from valid_ref.scenario import Scenario, load_scenario
 
@@ -49,6 +51,7 @@ def record(
       valid-ref record -o run.zip
       valid-ref record scenario.json -o run.zip --anonymous
     """  # noqa: D301 - \b keeps the lines of the examples apart
+    require_recording(output, "--output")
     chosen = Scenario() if scenario is None else load_scenario(scenario)
     finished = run_shown(chosen, hidden=quiet or as_json)
     record_run(finished, output, byzantine_known=not anonymous, checksums=checksums)
@@ -86,11 +89,20 @@ def check(
     if recording is None:
         raise typer.BadParameter("name a recording")
     opened = open_recording(recording)
+    _require_agents(agent or (), opened)
     with progress("rounds", Valid(opened.parameters).rounds, hidden=as_json or quiet) as watch:
         verdict = check_recording(opened, agents=agent or None, watch=watch)
     shown = verdict.status.value if quiet else render_verdict(verdict)
     typer.echo(json.dumps(verdict.as_json()) if as_json else shown)
     raise typer.Exit(0 if verdict.conforms else 1)
+
+
+def _require_agents(agents: Iterable[int], opened: Recording) -> None:
+    count = opened.header.agents
+    for agent in agents:
+        if not 0 <= agent < count:
+            words = f"{agent} is none of the agents 0..{count - 1}"
+            raise typer.BadParameter(words, param_hint="'--agent'")
 
 
 def render_verdict(verdict: Verdict) -> str:
@@ -101,6 +113,8 @@ def render_verdict(verdict: Verdict) -> str:
         agents = ", ".join(map(str, verdict.need_freedom))
         lines.append(f"only Byzantine freedom explains: agents {agents}")
         lines += [f"not proved: {limit}" for limit in verdict.limits]
+        clause = verdict.divergences[0].difference.clause
+        lines.append(f"[{clause}]: {clause_words(clause)}")
     lines += [f"known to be Byzantine: {deviation}" for deviation in verdict.deviations]
     if verdict.findings is not None:
         outcome = verdict.findings.outcome or "unknown"

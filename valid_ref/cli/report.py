@@ -10,9 +10,9 @@ from rich.console import Console
 
 from valid_ref.adversary.models import Equivocation
 from valid_ref.cli import options
+from valid_ref.cli.outputs import require_file
 from valid_ref.cli.progress import run_shown
 from valid_ref.cli.summary import summary
-from valid_ref.errors import ValidRefError
 from valid_ref.explore.counterexample import FORMAT as SCRIPT_FORMAT
 from valid_ref.explore.counterexample import Script, replay_script
 from valid_ref.oracle import check, open_recording
@@ -27,14 +27,11 @@ from valid_ref.report import (
 )
 from valid_ref.report.watched import Watched
 from valid_ref.scenario import Scenario
+from valid_ref.schedule import MOST_ROUNDS
 from valid_ref.trace import load_specification
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="The page to write.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")]
-
-
-class OutputError(ValidRefError):
-    """A file that cannot be written."""
 
 
 def report(
@@ -89,6 +86,8 @@ def report(
         coins=coins,
         eps_success=eps_success,
     )
+    if not as_json:
+        require_file(output, "--output")
     watched = _watched(source, chosen, hidden=quiet or as_json)
     title = f"A run of VALID: {watched.label if source is None else printable(source.name)}"
     view = view_of(title, subtitle(watched), [watched], load_specification())
@@ -100,7 +99,7 @@ def report(
 
 def demo(
     output: Output = Path("demo.html"),
-    rounds: Annotated[int, typer.Option(min=1, help="Learning rounds T.")] = 200,
+    rounds: Annotated[int, typer.Option(min=1, max=MOST_ROUNDS, help="Learning rounds T.")] = 200,
     quiet: Quiet = False,
 ) -> None:
     """Run Valid twice on the paper's graph, honest and attacked, and make a page of both.
@@ -110,6 +109,7 @@ def demo(
       valid-ref demo
       valid-ref demo --rounds 50 -o demo.html
     """  # noqa: D301 - \b keeps the lines of the examples apart
+    require_file(output, "--output")
     scenarios = {
         "Everybody honest": Scenario(rounds=rounds, seed=0),
         "One agent cheats": Scenario(rounds=rounds, seed=0, byzantine=(4,), attack=Equivocation()),
@@ -129,19 +129,11 @@ def demo(
 def write_page(output: Path, view: PageView, *, quiet: bool) -> None:
     """Write a page, and print where it is unless quiet."""
     text = render_page(view)
-    write_text(output, text)
+    output.write_text(text, encoding="utf-8")
     if not quiet:
         typer.echo(
             f"{printable(output)} ({len(text.encode()) / 1000:.0f} kB): open it in a browser"
         )
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file, or refuse in one line."""
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror}") from None
 
 
 def _watched(source: Path | None, chosen: options.Chosen, *, hidden: bool) -> Watched:

@@ -10,8 +10,9 @@ from rich.console import Console
 
 from valid_ref.adversary.catalogue import describe
 from valid_ref.cli import options
+from valid_ref.cli.outputs import require_file
 from valid_ref.cli.progress import run_shown
-from valid_ref.cli.report import read_script, subtitle, write_page, write_text
+from valid_ref.cli.report import read_script, subtitle, write_page
 from valid_ref.cli.summary import summary
 from valid_ref.explore.counterexample import Script, replay_script, tell
 from valid_ref.graph_families import parse_family
@@ -25,7 +26,7 @@ from valid_ref.report.curves import draw, require_matplotlib, series_of
 from valid_ref.scenario import scenario_schema, scenario_text, settled
 from valid_ref.scenario.parts import Diminishing, RandomQuadratics
 from valid_ref.scenario.schedules import diminishing_constants
-from valid_ref.schedule import Precision, harmonic, inverse_root, make_schedule
+from valid_ref.schedule import MOST_ROUNDS, Precision, harmonic, inverse_root, make_schedule
 from valid_ref.trace import load_specification
 
 
@@ -75,9 +76,6 @@ def run(
     if attacks:
         _list_attacks(as_json=as_json)
         return
-    if scenario is not None and (script := read_script(scenario)) is not None:
-        _replay(script, as_json=as_json)
-        return
     given = options.Chosen(
         graph=graph,
         loss=loss,
@@ -94,11 +92,19 @@ def run(
         coins=coins,
         eps_success=eps_success,
     )
-    chosen = settled(options.chosen_scenario(scenario, given))
+    outputs = {"--save": save, "--plot": plot, "--report": page}
+    if scenario is not None and (script := read_script(scenario)) is not None:
+        if given != options.Chosen() or any(outputs.values()):
+            raise typer.BadParameter("a counterexample takes no options but --json")
+        _replay(script, as_json=as_json)
+        return
+    for option, path in outputs.items():
+        require_file(path, option)
     if plot is not None:
         require_matplotlib(plot)
+    chosen = settled(options.chosen_scenario(scenario, given))
     if save is not None:
-        write_text(save, scenario_text(chosen))
+        save.write_text(scenario_text(chosen), encoding="utf-8")
     finished = run_shown(chosen, hidden=as_json or quiet, jobs=jobs)
     if as_json:
         typer.echo(json.dumps(finished.as_json() | {"digest": recording_digest(finished)}))
@@ -149,7 +155,7 @@ def _replay(script: Script, *, as_json: bool) -> None:
 
 def learn(
     graph: Annotated[str, typer.Option(help="paper, complete:5, path:4, torus:3x4, ...")] = "paper",
-    rounds: Annotated[int, typer.Option(min=1, help="Learning rounds T.")] = 200,
+    rounds: Annotated[int, typer.Option(min=1, max=MOST_ROUNDS, help="Learning rounds T.")] = 200,
     dimension: Annotated[int, typer.Option(min=1, help="Length d of a model.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the losses.")] = 0,
     every: Annotated[int, typer.Option(min=1, help="Print every so many rounds.")] = 10,

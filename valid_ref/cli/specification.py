@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from valid_ref.cli.outputs import require_file
 from valid_ref.cli.report import write_page
 from valid_ref.errors import ValidRefError
 from valid_ref.report import erratum_view
@@ -66,6 +67,8 @@ def trace(
       valid-ref trace --check
     """  # noqa: D301 - \b keeps the lines of the examples apart
     home = find_root(root if root is not None else Path.cwd())
+    if root is not None and home not in (root.resolve(), *root.resolve().parents):
+        raise TraceError(f"--root: {root} is no checkout of valid-ref, nor inside one")
     loaded = load(home)
     if loaded.installed:
         if check or write:
@@ -120,6 +123,7 @@ def errata(
     clauses = load_clauses(find_root(Path.cwd()))
     if identifier is None and report is not None:
         raise typer.BadParameter("--report needs an erratum: errata P06 --report p06.html")
+    require_file(report, "--report")
     if identifier is None:
         rows = [row.clause for row in clauses.rows.values() if isinstance(row.clause, Erratum)]
         _list(rows, as_json=as_json)

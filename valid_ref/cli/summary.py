@@ -6,6 +6,7 @@ from rich.table import Table
 from valid_ref.alarms import Raised
 from valid_ref.guarantees.admissible import distance_to_admissible
 from valid_ref.guarantees.outcome import Judgement, final_models
+from valid_ref.printable import clause_words
 from valid_ref.runs import Run
 
 MEANING = {
@@ -29,6 +30,10 @@ def summary(finished: Run, console: Console) -> None:
     if parameters.reading.turned_off:
         console.print(f"repairs turned off: {', '.join(parameters.reading.turned_off)}")
     console.print(_agents(finished))
+    alarms = [one for state in execution.states.values() for one in state.memory.alarms]
+    if alarms:
+        clause = alarms[0].alarm.clause
+        console.print(f"[{clause}]: {clause_words(clause)}", markup=False)
     judgement = finished.judgement
     console.print(f"outcome {finished.outcome}: {MEANING[finished.outcome]}")
     if judgement.squared_distance is not None:

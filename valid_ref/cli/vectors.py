@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from valid_ref.cli.outputs import require_directory, require_file
 from valid_ref.trace import find_root, own_root, spec_directory, specification_version
 from valid_ref.vectors.document import VectorError
 from valid_ref.vectors.publish import (
@@ -80,6 +81,13 @@ def vectors(
         raise typer.BadParameter("choose one of --write, --check and --bundle")
     if renew and not write:
         raise typer.BadParameter("--renew belongs to --write")
+    if path is not None and not write and not check and to is None:
+        raise typer.BadParameter("a place goes with --write, --check or --bundle")
+    if path is not None and not write and not path.exists():
+        raise typer.BadParameter(f"there is no {path}")
+    require_file(to, "--bundle")
+    if write:
+        require_directory(path, "--write")
     if to is None and not write and not check:
         typer.echo(summary(families()))
         return

@@ -6,11 +6,8 @@ chunk. A last line that was cut off is dropped.
 """
 
 import json
-import multiprocessing
-import signal
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
@@ -48,6 +45,7 @@ from valid_ref.explore.steps import (
     quiet_agreements,
 )
 from valid_ref.guarantees.agreement import reachable_splits
+from valid_ref.workers import Workers
 
 ChunkT = TypeVar("ChunkT")
 Numbers = Sequence[Sequence[int]]
@@ -350,20 +348,12 @@ def _appending(state_file: Path | None, header: Mapping[str, object]) -> Iterato
 def _results(
     work: Callable[[ChunkT], Numbers], chunks: Sequence[ChunkT], jobs: int
 ) -> Generator[Numbers, None, None]:
-    """The results in order, as they come; a stop ends the processes when their chunk is done."""
+    """The results in order, as they come; a stop ends the processes at once."""
     if jobs <= 1:
         yield from map(work, chunks)
         return
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(jobs, context, _leave_the_keyboard_to_the_parent)
-    try:
+    with Workers(jobs) as pool:
         yield from pool.map(work, chunks)
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _leave_the_keyboard_to_the_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @attrs.frozen

@@ -233,7 +233,6 @@ class Settings:
             raise ExploreError(
                 f"properties {unknown} cannot be explored for {self.explored.slug}, which has "
                 f"{', '.join(self.explored.properties)}",
-                clause=unknown[0] if unknown else "V2",
             )
 
         needing = [name for name in self.properties if name in NEED_ASSUMPTION_1]

@@ -184,7 +184,7 @@ def require_matplotlib(path: Path) -> None:
     try:
         import matplotlib  # noqa: F401 - an extra: loaded only where it is used
     except ModuleNotFoundError:
-        raise PlotError("plots need matplotlib: pip install 'valid-ref[report]'") from None
+        raise PlotError("plots need matplotlib: pip install matplotlib") from None
 
 
 def draw(series: SeriesView, title: str, path: Path) -> None:

@@ -8,7 +8,6 @@ import concurrent.futures
 import hashlib
 import json
 import math
-import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -28,6 +27,7 @@ from valid_ref.protocols.global_validate import squares
 from valid_ref.protocols.learn import LearnModel
 from valid_ref.protocols.measures import Fast
 from valid_ref.protocols.parameters import ValidParameters
+from valid_ref.workers import Workers
 
 AT_ONCE = 16
 """So many rehearsals are run together: enough to share the cost of a round."""
@@ -272,8 +272,7 @@ class Rehearsals:
             for piece in pieces:
                 yield piece, rehearse(parameters, problem, piece)
             return
-        context = multiprocessing.get_context("spawn")
-        with concurrent.futures.ProcessPoolExecutor(self.jobs, mp_context=context) as pool:
+        with Workers(self.jobs) as pool:
             waiting = {pool.submit(self.work, self.document, piece): piece for piece in pieces}
             for one in concurrent.futures.as_completed(waiting):
                 yield waiting[one], one.result()

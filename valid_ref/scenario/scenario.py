@@ -31,7 +31,7 @@ from valid_ref.scenario.parts import (
     RandomQuadratics,
     SchedulePart,
 )
-from valid_ref.schedule import Precision
+from valid_ref.schedule import MOST_ROUNDS, Precision
 
 FORMAT = "valid-ref/scenario/1"
 
@@ -74,6 +74,8 @@ class Scenario:
     def __attrs_post_init__(self) -> None:
         if self.format != FORMAT:
             raise DocumentError(f"format {self.format!r} is not {FORMAT!r}", clause="VA-6")
+        if self.rounds > MOST_ROUNDS:
+            raise DocumentError(f"rounds = {self.rounds}: at most {MOST_ROUNDS}", clause="VA-6")
         if self.seed is not None and (type(self.seed) is not int or self.seed < 0):
             raise DocumentError(f"seed {self.seed!r} is no integer from 0 on", clause="VA-6")
         if self.coins is not None:

@@ -10,7 +10,7 @@ from valid_ref.adversary.hidden import HiddenTranscripts
 from valid_ref.adversary.reports import BalancedReport, HashLiar, LoneVictim
 from valid_ref.guarantees.outcome import final_models
 from valid_ref.protocols.parameters import CheckedKeys
-from valid_ref.runs import run
+from valid_ref.runs import Run, run
 from valid_ref.scenario import parts
 from valid_ref.scenario.scenario import Scenario
 from valid_ref.witness.story import Story, Witness, tell_run
@@ -37,29 +37,54 @@ HIDDEN = Scenario(
 """The path w1-v1-h1-h2-v2-w2: nobody honest hears agents 0 and 5."""
 
 
+SEEN = parts.Edges(6, ((0, 1), (0, 2), (1, 2), (2, 3), (3, 4), (3, 5), (4, 5)))
+"""The same path, with an honest neighbour for agents 0 and 5 too."""
+
+
 def _p06(printed: bool) -> Story:
-    without = ("P06",) if printed else ()
+    return _p06_printed() if printed else _p06_repaired()
+
+
+def _p06_printed() -> Story:
     lines: list[str] = []
     scaled: list[float] = []
-    notes: tuple[str, ...] = ()
-    all_valid = True
+    promised = all_valid = True
     shown = None
     for T in (50, 200, 800):
-        finished = run(attrs.evolve(HIDDEN, rounds=T, without=without))
+        finished = run(attrs.evolve(HIDDEN, rounds=T, without=("P06",)))
         models = final_models(finished.execution, finished.execution.honest_valid)
         all_valid = all_valid and len(models) == 2
+        promised = promised and not _unguarded(finished)
         spread = float(sum(np.sum((m - np.mean(models, axis=0)) ** 2) for m in models))
         scaled.append(T * spread)
-        notes = finished.prepared.notes
         shown = finished if T == 200 else shown
         valid = list(finished.execution.honest_valid)
         lines.append(f"T = {T}: valid {valid}, T sum |x_v - mean|^2 = {T * spread:.1f}")
-    promised = not any("no guarantee applies" in note for note in notes)
-    lines += [note for note in notes if "no guarantee" in note]
-    if promised:
-        lines.append("Assumption 1 holds, so O(1/T) consensus is promised; it does not happen")
-    wrong = promised and all_valid and scaled[-1] > 4 * scaled[0]
-    return Story(tuple(lines), wrong, shown)
+    lines.append("Assumption 1 holds, so O(1/T) consensus is promised; it does not happen")
+    return Story(tuple(lines), promised and all_valid and scaled[-1] > 4 * scaled[0], shown)
+
+
+def _p06_repaired() -> Story:
+    """Nothing is promised about that network; in one that Assumption 1+ admits, lies are seen."""
+    notes = _unguarded(run(attrs.evolve(HIDDEN, rounds=50)))
+    lines = [f"the same network, {note}" for note in notes]
+    seen = attrs.evolve(HIDDEN, graph=SEEN, rounds=50)
+    lines.append("with edges 0-2 and 3-5 Assumption 1+ holds:")
+    hides = True
+    try:
+        run(seen)
+    except AttackError as error:
+        hides = False
+        lines.append(f"  the attack cannot be built: {error.message}")
+    finished = run(attrs.evolve(seen, attack=LoneVictim(3.0)))
+    lines.append("  agents 0, 1, 4, 5 stay at 3 and lie about agents 2 and 3 to explain it:")
+    wrong = not notes or hides or bool(finished.execution.honest_valid)
+    return tell_run(finished, wrong=wrong, before=tuple(lines))
+
+
+def _unguarded(finished: Run) -> tuple[str, ...]:
+    """The notes that no guarantee applies."""
+    return tuple(note for note in finished.prepared.notes if "no guarantee applies" in note)
 
 
 def _p07(printed: bool) -> Story:

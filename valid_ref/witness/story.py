@@ -48,7 +48,9 @@ class Witness:
         return self.tell(False)
 
 
-def tell_run(finished: Run, *, wrong: bool, extra: tuple[str, ...] = ()) -> Story:
+def tell_run(
+    finished: Run, *, wrong: bool, before: tuple[str, ...] = (), extra: tuple[str, ...] = ()
+) -> Story:
     """A run of Valid in a few lines."""
     execution = finished.execution
     lines = [f"outcome {finished.outcome}; honest agents valid: {list(execution.honest_valid)}"]
@@ -56,4 +58,4 @@ def tell_run(finished: Run, *, wrong: bool, extra: tuple[str, ...] = ()) -> Stor
         alarms = execution.states[agent].memory.alarms
         said = f"{len(alarms)} alarms, first {alarms[0]}" if alarms else "no alarm"
         lines.append(f"  agent {agent}: {said}")
-    return Story((*lines, *extra), wrong, finished)
+    return Story((*before, *lines, *extra), wrong, finished)

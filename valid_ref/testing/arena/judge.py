@@ -209,20 +209,6 @@ def _recorded(output: Path | None) -> Iterator[tuple[Path, Path]]:
         yield (Path(name) / "run.zip" if output is None else output), Path(name)
 
 
-def require_new(output: Path | None) -> None:
-    """Refuse a place that a recording cannot be written to, before anything runs.
-
-    Implements: CF-23.
-    """
-    if output is None:
-        return
-    if output.suffix == ".zip":
-        if output.is_dir() or not output.parent.is_dir():
-            raise ConformError(f"cannot write {output}", clause="CF-23")
-    elif output.exists() and not (output.is_dir() and not any(output.iterdir())):
-        raise ConformError(f"{output} is not an empty directory", clause="CF-23")
-
-
 def digest(path: Path, scratch: Path) -> str:
     """The SHA-256 of a recording as one zip.
 

@@ -263,7 +263,7 @@ def _generated(examples: int, seed: int) -> Search:
         if error.name != "hypothesis":
             raise
         raise ConformError(
-            "generated cases need Hypothesis: pip install 'valid-ref[testing]', or --examples 0 "
+            "generated cases need Hypothesis: pip install hypothesis, or --examples 0 "
             "for the fixed cases alone",
             clause="CF-15",
         ) from None

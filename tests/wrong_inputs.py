@@ -1,0 +1,227 @@
+"""Wrong inputs, and what both command lines answer: the command, the one line, the exit status.
+
+python -m tests.wrong_inputs --write docs/tables/wrong-inputs.md
+"""
+
+import argparse
+import contextlib
+import os
+import re
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import attrs
+
+from tests.pages import called
+
+HEAD = """# Wrong inputs
+
+What both command lines answer to wrong input: one line on standard error, exit status 2, and
+nothing is written. `...` stands where a library goes on in words of its own. Made by
+`python -m tests.wrong_inputs --write docs/tables/wrong-inputs.md`, compared by `make test`.
+
+The commands are run in a directory with a scenario (`s.json`, three agents, three rounds), its
+recording (`run.zip`), a counterexample (`v2.json`), an empty file (`file`), a directory that is not
+empty (`full`) and JSON nested too deeply (`deep.json`).
+
+| command | message | status |
+|---|---|---|
+"""
+
+SMALL = "--graph path:3 --rounds 3"
+COMMANDS = f"""
+valid-ref rnu
+valid-ref run --grpah complete:5
+valid-ref run --rounds 0
+valid-ref run --rounds 100000000000000
+valid-ref run --rounds many
+valid-ref run --graph complte:5
+valid-ref run --graph path:1
+valid-ref run --graph path:100000000
+valid-ref run --byzantine a,b
+valid-ref run --byzantine 77 --attack equivocation
+valid-ref run --attack equivocation
+valid-ref run --byzantine 4 --attack equivocaton
+valid-ref run --byzantine 4 --attack gaussian:sigma=nan
+valid-ref run --byzantine 4 --attack gaussian:sigma=-1
+valid-ref run --byzantine 4 --attack gaussian:simga=1
+valid-ref run --loss random-quadratic:dimension=0
+valid-ref run {SMALL} --loss random-quadratic:dimension=100000000000000
+valid-ref run --schedule constant:alpha=nan,eta=0.1
+valid-ref run --weights polynomial:power=x
+valid-ref run --level nan
+valid-ref run --level 0.1 --thresholds certificate
+valid-ref run --eps-success nan
+valid-ref run --eps-success -1
+valid-ref run --seed -1
+valid-ref run --coins xyz
+valid-ref run --without P99
+valid-ref run --jobs 0
+valid-ref run nothing.json
+valid-ref run deep.json
+valid-ref run run.zip
+valid-ref run v2.json --rounds 5
+valid-ref run --plot run.gif
+valid-ref run --plot no/such/run.svg
+valid-ref run --save full
+valid-ref run --report file/run.html
+valid-ref learn --rounds 3 --dimension 100000000000000
+valid-ref report nothing.json
+valid-ref report run.zip --rounds 5
+valid-ref report -o no/such/run.html
+valid-ref demo -o no/such/demo.html
+valid-ref record
+valid-ref record -o no/such/run.zip
+valid-ref record -o full
+valid-ref record -o file
+valid-ref check
+valid-ref check nothing.zip
+valid-ref check s.json
+valid-ref check run.zip --agent 77
+valid-ref check run.zip --agent a
+valid-ref show file
+valid-ref diff run.zip nothing.zip
+valid-ref explore --max-agents 9
+valid-ref explore --protocol gossip
+valid-ref explore --reading without:P99
+valid-ref explore --property V77
+valid-ref explore --flood E+1
+valid-ref explore --out file/out
+valid-ref explore --record no/such/counts.json
+valid-ref power {SMALL} -o out
+valid-ref power {SMALL} --byzantine 1 -o file/out
+valid-ref power {SMALL} --byzantine 1 -o out --repeats 100000000000000
+valid-ref prove pertubation
+valid-ref prove perturbation --record
+valid-ref conform
+valid-ref conform --fault eta
+valid-ref conform --example --timeout 0
+valid-ref conform --replay nothing.json --example
+valid-ref conform --example --save no/such/case.json
+valid-ref conform -- ./no-such-agent
+valid-ref arena {SMALL} --agent 77 example
+valid-ref arena {SMALL} --agent a example
+valid-ref arena {SMALL} --agent 0
+valid-ref arena {SMALL} -o full
+valid-ref vectors --check nothing
+valid-ref vectors full
+valid-ref vectors --bundle no/such/vectors.zip
+valid-ref vectors --write --check
+valid-ref trace --root full
+valid-ref errata P99
+valid-ref errata A01 --report a01.html
+valid-ref errata P06 --report no/such/p06.html
+valid-torch rnu
+valid-torch run
+valid-torch run fig-nonid
+valid-torch run s.json
+valid-torch run demo -o file/out
+valid-torch run demo -o full
+valid-torch run demo -o out --jobs 0
+valid-torch run demo -o out --set rounds
+valid-torch run demo -o out --set batchh=2
+valid-torch run demo -o out --set batch=0
+valid-torch run demo -o out --set rounds=100000000000000
+valid-torch run demo -o out --set byzantine=[77]
+valid-torch run demo -o out --set 'byzantine="a,b"'
+valid-torch run demo -o out --set 'attacks=[{{kind="gaussian", sigma=-1}}]'
+valid-torch run demo -o out --set 'rules=[{{kind="bridge-m", screened=9}}]'
+valid-torch run demo -o out --set detection.level=nan
+valid-torch run demo -o out --set detection.runs=18
+valid-torch run demo -o out --set seeds=[]
+valid-torch run fig-iid -o out --data full
+valid-torch false-alarms demo --runs 0
+valid-torch false-alarms demo --runs 2 -o file/out
+valid-torch table full
+valid-torch plot nothing
+""".strip().splitlines()
+"""None of them may do anything."""
+
+LIBRARY = re.compile(
+    r"Invalid value for '[^']*':|Missing (argument|option) '[^']*'"
+    r"|No such (option|command):? '?[\w-]+|not enough memory"
+)
+"""Where the words of a library begin, which change with its version."""
+
+
+@attrs.frozen
+class Answer:
+    """What came of a command: its exit status, what it printed, and what it left behind."""
+
+    status: int
+    output: str
+    error: str
+    left: tuple[str, ...]
+
+    @property
+    def message(self) -> str:
+        """The line that was said, without the words that change with a version of a library."""
+        line = self.error.strip()
+        found = LIBRARY.search(line)
+        if found is None or any(text in line for text in OWN):
+            return line
+        return f"{line[: found.end()]} ..."
+
+
+OWN = (" is none of ", " is not between 0 and 1", " is no number from 0 on")
+"""Refusals of options that are ours, not the parser's."""
+
+
+@contextlib.contextmanager
+def prepared() -> Iterator[None]:
+    """A directory of its own, with the files that the commands name."""
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory() as name:
+        os.chdir(name)
+        try:
+            _prepare(f"valid-ref run {SMALL} --seed 0 --quiet --save s.json", 0)
+            _prepare("valid-ref record s.json -o run.zip", 0)
+            script = (
+                "explore --max-agents 3 --jobs 1 --reading as-printed --property V2 --out found"
+            )
+            _prepare(f"valid-ref {script}", 1)
+            next(Path("found").glob("V2*.json")).rename("v2.json")
+            Path("found").rename("full")
+            Path("file").touch()
+            Path("deep.json").write_text("[" * 100_000)
+            yield
+        finally:
+            os.chdir(before)
+
+
+def _prepare(command: str, expected: int) -> None:
+    status, _output, error = called(tuple(shlex.split(command)))
+    assert status == expected, error
+
+
+def answer(command: str) -> Answer:
+    """What a command is answered, in a prepared directory."""
+    before = {*Path().rglob("*")}
+    status, output, error = called(tuple(shlex.split(command)))
+    return Answer(status, output, error, tuple(sorted(map(str, {*Path().rglob("*")} - before))))
+
+
+def row(command: str, found: Answer) -> str:
+    """A row of the table."""
+    cells = (f"`{command}`", found.message, str(found.status))
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"
+
+
+def table() -> str:
+    """The whole page."""
+    with prepared():
+        return HEAD + "".join(row(command, answer(command)) for command in COMMANDS)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", type=Path)
+    target = parser.parse_args().write
+    text = table()
+    if target is None:
+        sys.stdout.write(text)
+    else:
+        target.write_text(text, encoding="utf-8")

@@ -1,0 +1,61 @@
+"""All commands of `valid-ref`, joined."""
+
+import typer
+
+from valid_ref import __version__
+from valid_ref.cli.arena import ArenaCommand, arena
+from valid_ref.cli.conform import conform
+from valid_ref.cli.explore import explore
+from valid_ref.cli.power import power
+from valid_ref.cli.prove import prove
+from valid_ref.cli.recordings import check, diff, record, show
+from valid_ref.cli.report import demo, report
+from valid_ref.cli.run import learn, run
+from valid_ref.cli.specification import errata, trace
+from valid_ref.cli.vectors import vectors
+from valid_ref.trace import own_root, specification_version
+
+app = typer.Typer(
+    name="valid-ref",
+    help="The reference implementation of VALID: run it, check it, find the clause behind a line.",
+    epilog="Exit status of every command: 0 done, 1 a check failed, 2 bad input, 130 interrupted.",
+    invoke_without_command=True,
+    pretty_exceptions_enable=False,
+)
+app.command()(run)
+app.command()(report)
+app.command()(demo)
+app.command()(learn)
+app.command()(errata)
+app.command()(power)
+app.command()(explore)
+app.command()(prove)
+app.command()(record)
+app.command()(check)
+app.command()(conform)
+app.command(cls=ArenaCommand)(arena)
+app.command()(show)
+app.command()(diff)
+app.command()(vectors)
+app.command()(trace)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        specification = specification_version(own_root())
+        typer.echo(f"valid-ref {__version__}, specification {specification}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    context: typer.Context,
+    version: bool = typer.Option(
+        False, "--version", callback=_print_version, is_eager=True, help="Print the versions."
+    ),
+) -> None:
+    """Exit status: 0 done, 1 a check failed, 2 bad input."""
+    del version
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(2)
