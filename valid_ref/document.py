@@ -211,6 +211,14 @@ def _hints(kind: type) -> dict[str, Any]:
     return {name: hints[field.name] for name, field in _fields(kind).items()}
 
 
+def _hints_if_known(kind: type) -> dict[str, Any]:
+    """The same; nothing for a class of somebody's whose types are not known when it runs."""
+    try:
+        return _hints(kind)
+    except (NameError, TypeError):
+        return {}
+
+
 def _structure_class(kind: type, value: Json, path: str) -> Any:
     if not isinstance(value, Mapping):
         raise wrong(path, "an object", value)
@@ -249,11 +257,11 @@ def unstructure(value: Any, declared: Any = None) -> Json:
         return [unstructure(item, inner) for item in value]
     kind: type = type(value)
     if attrs.has(kind):
-        reader, hints = reader_of(declared), _hints(kind)
+        reader, hints = reader_of(declared), _hints_if_known(kind)
         named = {"kind": value.kind} if hasattr(value, "kind") else {}
         named = named if reader is None else {"kind": reader.name_of(value)}
         return named | {
-            name: unstructure(getattr(value, field.name), hints[name])
+            name: unstructure(getattr(value, field.name), hints.get(name))
             for name, field in _fields(kind).items()
         }
     return value

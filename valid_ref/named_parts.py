@@ -9,11 +9,19 @@ import json
 import re
 from collections.abc import Mapping
 from importlib.metadata import entry_points
-from typing import Any
+from typing import Any, get_args
 
 import attrs
 
-from valid_ref.document import DocumentError, schema, shown, structure, suggestion, wrong
+from valid_ref.document import (
+    DocumentError,
+    reader_of,
+    schema,
+    shown,
+    structure,
+    suggestion,
+    wrong,
+)
 
 IN_A_MODULE = re.compile(r"([^\W\d][\w.]*:[^\W\d]\w*)(?::(.*))?", re.DOTALL)
 """`module:Name`, and the options after it. A piece with "=" is an option, not a name."""
@@ -108,6 +116,8 @@ class NamedParts:
 
     def require(self, part: type, path: str = "$") -> None:
         """Refuse a class that is no such part, or that a document could not find again."""
+        if part in self.known:
+            return
         place = f"{path}: {part.__module__}:{part.__qualname__}"
         missing = [name for name in self.methods if not hasattr(part, name)]
         if not attrs.has(part) or part.__hash__ is None:
@@ -123,7 +133,7 @@ class NamedParts:
                     f"{place} could not be found again: put the class into a module of its own",
                     clause="VA-6",
                 )
-        elif part not in self.known and kind not in self.registered():
+        elif kind not in self.registered():
             raise DocumentError(
                 f"{place} has kind = {kind!r}, by which it cannot be found again: leave kind out, "
                 f"or make {kind!r} an entry point of the group {self.group}",
@@ -141,6 +151,39 @@ def options_of(text: str) -> dict[str, Any]:
         except (ValueError, RecursionError):  # also an integer of too many digits
             found[key.strip()] = value
     return found
+
+
+def parse_part(kind: Any, text: str, path: str) -> Any:
+    """A part from `kind:name=value,name=value`; values are JSON, or else plain strings."""
+    if reader_of(kind) is not None:
+        return structure(kind, text, path)
+    name, _colon, rest = text.partition(":")
+    return structure(kind, {"kind": name, **options_of(rest)}, path)
+
+
+def part_of(kind: Any, value: object, path: str) -> Any:
+    """A part of a closed union from itself, from its text or from its document.
+
+    Implements: VA-6.
+    """
+    if isinstance(value, str):
+        return parse_part(kind, value, path)
+    if isinstance(value, Mapping):
+        return structure(kind, value, path)
+    refuse_class(value, path)
+    admitted: tuple[Any, ...] = get_args(kind) or (kind,)
+    if isinstance(value, admitted):
+        return value
+    names = ", ".join(sorted(one.kind for one in admitted))
+    raise wrong(path, f"a text like name:option=value (names: {names}), or such an object", value)
+
+
+def refuse_class(value: object, path: str) -> None:
+    """Refuse a class where an object is meant, which is easily mistaken."""
+    if isinstance(value, type):
+        raise DocumentError(
+            f"{path}: {value.__name__} is a class: write {value.__name__}(...)", clause="VA-6"
+        )
 
 
 def _imported(target: str, path: str) -> type:

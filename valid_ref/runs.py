@@ -7,11 +7,13 @@ import attrs
 
 from valid_ref.document import unstructure
 from valid_ref.execution import Execution, execute
+from valid_ref.guarantees.admissible import Distance, distance_to_admissible
 from valid_ref.guarantees.outcome import Judgement, judge
-from valid_ref.lattice import from_lattice
+from valid_ref.lattice import FloatVector, from_lattice
+from valid_ref.losses.own import if_known
 from valid_ref.scenario.build import Prepared, prepare
 from valid_ref.scenario.rehearse import Rehearse, rehearse
-from valid_ref.scenario.scenario import Scenario, scenario_as_json
+from valid_ref.scenario.scenario import Scenario, described
 from valid_ref.wire import alarms_as_json
 
 
@@ -29,6 +31,32 @@ class Run:
         """One of "a", "b", "c", "unknown" and "failed"."""
         return self.judgement.outcome.value
 
+    @property
+    def models(self) -> dict[int, FloatVector]:
+        """The final model of every agent that ended valid, as real numbers."""
+        precision = self.execution.parameters.lattice.precision
+        outputs = {agent: self.execution.output(agent) for agent in sorted(self.execution.states)}
+        return {v: from_lattice(x, precision) for v, x in outputs.items() if x is not None}
+
+    @property
+    def distances(self) -> dict[int, Distance]:
+        """How far the model of each valid honest agent is from where it should be.
+
+        From the optimum, or where somebody is Byzantine from the nearest admissible model; a
+        distance that is not exact is an upper bound. Agents without a model, and distances that
+        are not known (VA-11), are left out.
+        """
+        found, problem = {}, self.prepared.problem
+        optimum, _unknown = if_known(problem.minimiser)
+        honest, delta = self.execution.honest, self.prepared.delta
+        for agent, model in self.models.items():
+            if self.execution.byzantine and delta is not None and agent in honest:
+                found[agent] = distance_to_admissible(problem, honest, delta, model)
+            elif not self.execution.byzantine and optimum is not None:
+                length = float(((model - optimum) ** 2).sum()) ** 0.5
+                found[agent] = Distance(length, exact=True)
+        return found
+
     def as_json(self) -> dict[str, Any]:
         """Outcome, agents, costs and parameters, for machines."""
         return {
@@ -40,7 +68,7 @@ class Run:
                 for phase, costs in self.execution.costs().items()
             },
             "rounds": len(self.execution.rounds),
-            "parameters": scenario_as_json(self.scenario),
+            "parameters": described(self.scenario),
             "delta": self.prepared.delta,
             "notes": list(self.prepared.notes),
         }

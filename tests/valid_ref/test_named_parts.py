@@ -1,4 +1,4 @@
-"""Parts of somebody else: found by their names, written by the same, refused where they are none."""
+"""Parts of somebody else: found by name, written by the same, refused where they are none."""
 
 import enum
 import sys
@@ -10,8 +10,7 @@ import attrs
 import pytest
 
 from valid_ref.document import DocumentError, schema, structure, unstructure
-from valid_ref.named_parts import NamedParts, name_of
-from valid_ref.scenario.scenario import parse_part
+from valid_ref.named_parts import NamedParts, name_of, parse_part
 
 HERE = __name__
 
