@@ -15,6 +15,22 @@ import numpy as np
 
 from valid_ref.graph import AgentGraph, DisconnectedError, GraphError, require_integer
 
+__all__ = [
+    "complete",
+    "connected_graphs",
+    "cycle",
+    "erdos_renyi",
+    "labelled_connected_graphs",
+    "paper_graph",
+    "parse_family",
+    "path",
+    "random_regular",
+    "random_two_cliques",
+    "star",
+    "torus",
+    "two_cliques",
+]
+
 Edges = Iterable[tuple[int, int]]
 
 MAX_TRIES = 1000

@@ -89,6 +89,10 @@ class NamedParts:
         """The entry points of the group: where each name leads."""
         return {point.name: point.value for point in entry_points(group=self.group)}
 
+    def installed(self) -> Mapping[str, type]:
+        """The classes of the entry points by their names."""
+        return {name: self.find(name) for name in sorted(self.registered())}
+
     def _words(self, text: str) -> dict[str, Any]:
         """The object that a text stands for."""
         name, _colon, rest = text.partition(":")

@@ -78,7 +78,7 @@ def certified_words(judgement: Judgement, delta: float | None) -> tuple[str, ...
 
 def _agents(finished: Run) -> Table:
     execution = finished.execution
-    found = finished.distances
+    found = finished.measured_distances()
     wanted = "to A(H)" if execution.byzantine else "to optimum"
     table = Table("agent", "role", "verdict", "alarms", "first alarm", wanted, box=None)
     for agent, state in sorted(execution.states.items()):

@@ -1,6 +1,7 @@
 """The parts of a scenario: graphs, schedules, losses, bounds and checks, as documents.
 
-Graphs, losses and attacks may be classes of yours: `GRAPHS`, `LOSSES`, `ATTACKS` say which.
+Graphs, losses and attacks may be classes of yours: `GRAPH_PARTS`, `LOSS_PARTS` and `ATTACK_PARTS`
+say which.
 """
 
 from collections.abc import Mapping
@@ -17,6 +18,43 @@ from valid_ref.guarantees.calibration import Tails, rank
 from valid_ref.losses import Noise, OwnLoss
 from valid_ref.named_parts import IN_A_MODULE, NamedParts, part_of
 from valid_ref.protocols.parameters import ParameterError
+
+__all__ = [
+    "AnyAttack",
+    "AnyGraph",
+    "AnyLoss",
+    "BoundsPart",
+    "CalibratedThresholds",
+    "CertifiedThresholds",
+    "Check",
+    "ConfiguredBounds",
+    "ConfiguredThresholds",
+    "ConstantSteps",
+    "DataAgent",
+    "DerivedBounds",
+    "Diminishing",
+    "Edges",
+    "ExperimentSteps",
+    "ExplicitSteps",
+    "Exponential",
+    "Family",
+    "GraphPart",
+    "Logistic",
+    "LossPart",
+    "NoBounds",
+    "OwnGraph",
+    "Paper",
+    "Polynomial",
+    "QuadraticAgent",
+    "Quadratics",
+    "RandomLogistic",
+    "RandomQuadratics",
+    "RandomRidge",
+    "Ridge",
+    "SchedulePart",
+    "ThresholdsPart",
+    "WeightsPart",
+]
 
 
 @attrs.frozen
@@ -61,8 +99,8 @@ class _Graphs(NamedParts):
         return Family(value)
 
 
-GRAPHS = _Graphs("graph", get_args(GraphPart), "valid_ref.graphs", ("build",))
-AnyGraph = Annotated[GraphPart | OwnGraph, GRAPHS]
+GRAPH_PARTS = _Graphs("graph", get_args(GraphPart), "valid_ref.graphs", ("build",))
+AnyGraph = Annotated[GraphPart | OwnGraph, GRAPH_PARTS]
 """A graph of a scenario."""
 
 
@@ -197,12 +235,12 @@ class RandomLogistic:
 
 
 LossPart = RandomQuadratics | Quadratics | Ridge | Logistic | RandomRidge | RandomLogistic
-LOSSES = NamedParts("loss", get_args(LossPart), "valid_ref.losses", ("gradient",))
-AnyLoss = Annotated[LossPart | OwnLoss, LOSSES]
+LOSS_PARTS = NamedParts("loss", get_args(LossPart), "valid_ref.losses", ("gradient",))
+AnyLoss = Annotated[LossPart | OwnLoss, LOSS_PARTS]
 """The losses of a scenario."""
 
-ATTACKS = NamedParts("attack", get_args(AttackPart), "valid_ref.attacks", ("build",))
-AnyAttack = Annotated[Attack, ATTACKS]
+ATTACK_PARTS = NamedParts("attack", get_args(AttackPart), "valid_ref.attacks", ("build",))
+AnyAttack = Annotated[Attack, ATTACK_PARTS]
 """The attack of a scenario."""
 
 

@@ -17,9 +17,9 @@ from valid_ref.protocols.parameters import CheckedKeys
 from valid_ref.reading import Reading
 from valid_ref.scenario import convert
 from valid_ref.scenario.parts import (
-    ATTACKS,
-    GRAPHS,
-    LOSSES,
+    ATTACK_PARTS,
+    GRAPH_PARTS,
+    LOSS_PARTS,
     AnyAttack,
     AnyGraph,
     AnyLoss,
@@ -213,7 +213,7 @@ def scenario_as_json(scenario: Scenario) -> dict[str, Any]:
     return document
 
 
-OPEN = {"graph": GRAPHS, "loss": LOSSES, "attack": ATTACKS}
+OPEN = {"graph": GRAPH_PARTS, "loss": LOSS_PARTS, "attack": ATTACK_PARTS}
 """The fields of a scenario that take classes of anybody's."""
 
 
