@@ -21,7 +21,7 @@ from valid_ref.adversary.attack import (
     Setting,
     honest_message,
     lying,
-    models,
+    models_said,
     on_lattice,
 )
 from valid_ref.adversary.catalogue import AttackPart
@@ -32,9 +32,9 @@ from valid_ref.guarantees.radius import Radius, measured_errors, read_off_errors
 from valid_ref.lattice import IntVector
 from valid_ref.losses import LossError, Problem
 from valid_ref.machine import CausalView
+from valid_ref.named_parts import name_of, parse_part
 from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.scenario import Prepared, Scenario, parts, prepare
-from valid_ref.scenario.scenario import parse_part
 
 MOST = 20.0
 GRAPHS: Mapping[str, tuple[int, ...]] = {
@@ -64,7 +64,7 @@ class Chase:
         """A model that is that far ahead of the honest agents, in a consistent message."""
 
         def lie(view: CausalView, _sender: int, _receiver: int) -> IntVector:
-            now = models(setting, view, setting.honest)
+            now = models_said(setting, view, setting.honest)
             sent = [honest_message(setting, view, h).scaled_gradient for h in setting.honest]
             push = -np.mean(np.array(sent, dtype=np.float64), axis=0)
             length = float(np.linalg.norm(push)) or 1.0
@@ -85,7 +85,7 @@ class Swing:
         """A model beside the honest ones, on the other side in every round."""
 
         def lie(view: CausalView, _sender: int, _receiver: int) -> IntVector:
-            now = models(setting, view, setting.honest).mean(axis=0)
+            now = models_said(setting, view, setting.honest).mean(axis=0)
             unit = 2.0**setting.parameters.lattice.precision.fraction_bits
             return on_lattice(setting, now + (-1) ** view.round * self.far * unit)
 
@@ -172,7 +172,8 @@ def measure(prepared: Prepared, attack: str) -> Row:
     errors = float(np.linalg.norm(measured_errors(execution, problem, z, 0)))
     asked = prepared.scenario
     assert isinstance(asked.graph, parts.Family)
-    loss = type(asked.loss).kind
+    assert delta is not None
+    loss = name_of(asked.loss)
     noisy = getattr(asked.loss, "spread", 0.0) > 0
     before = before_the_run(prepared.parameters, problem, len(execution.honest), asked)
     name = f"{loss}, noise" if noisy else loss

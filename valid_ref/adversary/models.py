@@ -17,7 +17,7 @@ from valid_ref.adversary.attack import (
     honest_message,
     honest_neighbours,
     lying,
-    models,
+    models_said,
     observed_agents,
     on_lattice,
     units,
@@ -94,7 +94,7 @@ class SignFlip:
             if self.of is Flipped.OWN:
                 return -honest_message(setting, view, sender).model
             near = observed_agents(setting, receiver, per_edge=self.per_edge)
-            return on_lattice(setting, -models(setting, view, near).mean(axis=0))
+            return on_lattice(setting, -models_said(setting, view, near).mean(axis=0))
 
         return Deviation(lying(setting, lie, self.gradient))
 
@@ -123,7 +123,9 @@ class Alie:
         z = alie_z(setting.graph.agents, len(setting.byzantine)) if self.z is None else self.z
 
         def lie(view: CausalView, _sender: int, receiver: int) -> IntVector:
-            near = models(setting, view, observed_agents(setting, receiver, per_edge=self.per_edge))
+            near = models_said(
+                setting, view, observed_agents(setting, receiver, per_edge=self.per_edge)
+            )
             return on_lattice(setting, near.mean(axis=0) - z * near.std(axis=0))
 
         return Deviation(lying(setting, lie, self.gradient))
@@ -160,7 +162,9 @@ class InnerProduct:
 
         def lie(view: CausalView, _sender: int, receiver: int) -> IntVector:
             near = observed_agents(setting, receiver, per_edge=self.per_edge)
-            return on_lattice(setting, -self.epsilon * models(setting, view, near).mean(axis=0))
+            return on_lattice(
+                setting, -self.epsilon * models_said(setting, view, near).mean(axis=0)
+            )
 
         return Deviation(lying(setting, lie, self.gradient))
 
@@ -229,8 +233,8 @@ class Dissensus:
 
         def lie(view: CausalView, _sender: int, receiver: int) -> IntVector:
             i = _aim(setting, self.victim, receiver)
-            own = models(setting, view, [i])[0]
-            others = models(setting, view, honest_neighbours(setting, i))
+            own = models_said(setting, view, [i])[0]
+            others = models_said(setting, view, honest_neighbours(setting, i))
             pull = (others - own).sum(axis=0) / max(1, len(byzantine_neighbours(setting, i)))
             return on_lattice(setting, own - self.epsilon * pull)
 
@@ -297,9 +301,9 @@ class SpectralHeterogeneity:
             i = _aim(setting, self.victim, receiver)
             along = sum(
                 mode[u] * row
-                for u, row in zip(mode, models(setting, view, setting.honest), strict=True)
+                for u, row in zip(mode, models_said(setting, view, setting.honest), strict=True)
             )
-            own = models(setting, view, [i])[0]
+            own = models_said(setting, view, [i])[0]
             return on_lattice(setting, own + self.c * mode.get(i, 0.0) * along)
 
         return Deviation(lying(setting, lie, self.gradient))

@@ -1,5 +1,8 @@
 """All commands of `valid-ref`, joined."""
 
+import sys
+from pathlib import Path
+
 import typer
 
 from valid_ref import __version__
@@ -56,6 +59,8 @@ def _options(
 ) -> None:
     """Exit status: 0 done, 1 a check failed, 2 bad input."""
     del version
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)  # so that `module:Name` may be a file of the current directory
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         raise typer.Exit(2)

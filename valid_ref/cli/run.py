@@ -12,7 +12,7 @@ from valid_ref.adversary.catalogue import describe
 from valid_ref.cli import options
 from valid_ref.cli.outputs import require_file
 from valid_ref.cli.progress import run_shown
-from valid_ref.cli.report import read_script, subtitle, write_page
+from valid_ref.cli.report import read_script, write_page
 from valid_ref.cli.summary import summary
 from valid_ref.explore.counterexample import Script, replay_script, tell
 from valid_ref.graph_families import parse_family
@@ -23,7 +23,8 @@ from valid_ref.oracle import recording_digest
 from valid_ref.protocols.learn import LearningMessage, LearnModel
 from valid_ref.report import view_of, watch_run
 from valid_ref.report.curves import draw, require_matplotlib, series_of
-from valid_ref.scenario import scenario_schema, scenario_text, settled
+from valid_ref.report.of_run import subtitle
+from valid_ref.scenario import parts, scenario_schema, scenario_text, settled
 from valid_ref.scenario.parts import Diminishing, RandomQuadratics
 from valid_ref.scenario.schedules import diminishing_constants
 from valid_ref.schedule import MOST_ROUNDS, Precision, harmonic, inverse_root, make_schedule
@@ -129,14 +130,15 @@ def run(
 
 
 def _list_attacks(*, as_json: bool) -> None:
+    attacks = (*describe(), *describe(parts.ATTACK_PARTS.installed()))
     if as_json:
         rows = [
             {"kind": one.kind, "summary": one.summary, "options": dict(one.options)}
-            for one in describe()
+            for one in attacks
         ]
         typer.echo(json.dumps(rows, indent=1, default=str))
         return
-    for one in describe():
+    for one in attacks:
         typer.echo(f"{one.kind:24s} {one.summary}")
         for name, default in one.options.items():
             typer.echo(f"{'':26s}{name} = {default}")

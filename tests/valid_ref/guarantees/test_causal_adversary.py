@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 import pytest
 
-from valid_ref.adversary.attack import Setting, lying, models
+from valid_ref.adversary.attack import Setting, lying, models_said
 from valid_ref.coins import Coins
 from valid_ref.execution import Execution, execute
 from valid_ref.graph_families import complete
@@ -118,7 +118,7 @@ def play(seed: int, target: float) -> tuple[Execution, Problem]:
     aim = round(target * 2**PRECISION.fraction_bits)
 
     def lie(view: CausalView, _sender: int, _receiver: int) -> IntVector:
-        honest_model: IntVector = models(setting, view, (0,))[0].astype(np.int64)
+        honest_model: IntVector = models_said(setting, view, (0,))[0].astype(np.int64)
         return 2 * aim - honest_model
 
     def honest(t: int, point: FloatVector) -> FloatVector:
