@@ -26,6 +26,7 @@ Shell = Callable[[tuple[str, ...]], tuple[int, str, str]]
 """Runs the words of a command: its exit status, its output, its errors."""
 
 PROGRAMS = {"valid-ref": "valid_ref.cli", "valid-torch": "torch_backend.cli"}
+"""Where they are: `main` there, `app` in its `commands`."""
 OTHERS = {"make", "python", "torchrun"}
 """Programs that only blocks that are skipped may name."""
 

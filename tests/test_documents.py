@@ -135,7 +135,9 @@ def test_every_command_of_a_page_is_understood(path: Path) -> None:
                 assert program in OTHERS, where
                 assert rest.startswith("skip"), where
                 continue
-            group = typer.main.get_command(importlib.import_module(PROGRAMS[program]).app)
+            group = typer.main.get_command(
+                importlib.import_module(f"{PROGRAMS[program]}.commands").app
+            )
             assert isinstance(group, typer.core.TyperGroup)
             group.commands[words[0]].make_context(words[0], words[1:])
 

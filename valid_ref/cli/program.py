@@ -9,6 +9,8 @@ import importlib
 import os
 import signal
 import sys
+import threading
+from collections.abc import Iterator
 from typing import NoReturn, TextIO
 
 from valid_ref.errors import ValidRefError
@@ -28,11 +30,19 @@ PACKAGES = {
 """What to install for the modules that not everybody needs."""
 
 
-def carry_out(program: str, commands: str) -> NoReturn:
-    """Run the `app` of a module with the words of the command line, and leave."""
+def carry_out(program: str, commands: str, *, at_once: bool = False) -> NoReturn:
+    """Run the `app` of a module with the words of the command line, and leave.
+
+    Ctrl-C ends the process on the spot while the commands are loaded; later it is a
+    KeyboardInterrupt, or, with `at_once`, still the same unless a command listens to it.
+    """
     try:
-        app = importlib.import_module(commands).app
-        status = app(prog_name=program, standalone_mode=False) or DONE
+        with contextlib.ExitStack() as loading:
+            loading.enter_context(_leaving_on_the_spot())
+            app = importlib.import_module(commands).app
+            if not at_once:
+                loading.close()
+            status = app(prog_name=program, standalone_mode=False) or DONE
         if sys.stdout is not None:
             sys.stdout.flush()
     except (Exception, KeyboardInterrupt, SystemExit) as error:
@@ -44,6 +54,24 @@ def carry_out(program: str, commands: str) -> NoReturn:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # asked again: end at once, without a word
     _leave_nothing_to_write(sys.stdout)
     sys.exit(status)
+
+
+@contextlib.contextmanager
+def _leaving_on_the_spot() -> Iterator[None]:
+    """Ctrl-C leaves without an exception, which not every library lets through."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler or not _in_main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda _number, _frame: os._exit(INTERRUPTED))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 def _ending(error: BaseException) -> tuple[int, str]:

@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 
 from tests.torch_backend.killing import EXPERIMENT
 from torch_backend import cli
-from torch_backend.cli import Counter, duration, stopping, watching
+from torch_backend.cli import commands
+from torch_backend.cli.commands import Counter, duration, stopping, watching
 from torch_backend.engine import Program, Said, State, advance
 
 RUNNER = CliRunner()
@@ -26,7 +27,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def call(*arguments: str | Path) -> str:
-    done = RUNNER.invoke(cli.app, [str(argument) for argument in arguments])
+    done = RUNNER.invoke(commands.app, [str(argument) for argument in arguments])
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
     assert done.exit_code == 0, done.output
@@ -137,7 +138,7 @@ def test_a_missing_extra_is_named(
     def fail(*_: object) -> None:
         raise ImportError("no matplotlib", name="matplotlib")
 
-    monkeypatch.setattr(cli, "app", fail)
+    monkeypatch.setattr(commands, "app", fail)
     assert "pip install matplotlib" in refused(monkeypatch, capsys, "plot", "x")
 
 
@@ -167,7 +168,7 @@ def test_stopping_by_hand_says_how_to_go_on(made: Path, monkeypatch: pytest.Monk
 
     with monkeypatch.context() as patched:
         patched.setattr("torch_backend.job.advance", interrupted)
-        done = RUNNER.invoke(cli.app, arguments)
+        done = RUNNER.invoke(commands.app, arguments)
     assert done.exit_code == 130
     assert next(rounds) == 6  # the round in which it came was finished, and no other begun
     assert f"To go on: valid-torch {' '.join(arguments)}" in done.output
@@ -187,7 +188,7 @@ def test_a_second_signal_ends_at_once() -> None:
 def test_progress_counts_rounds_of_all_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     monkeypatch.setattr(typer, "echo", lambda text, **_: said.append(text))
-    monkeypatch.setattr("torch_backend.cli.SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr("torch_backend.cli.commands.SECONDS_BETWEEN_LINES", 0.0)
     counter = Counter(jobs=3, rounds=10, done={"a": 10})
     with watching(counter, hidden=False) as watch:
         watch("b", 4)

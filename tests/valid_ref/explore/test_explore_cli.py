@@ -23,7 +23,7 @@ def call(*arguments: str) -> Result:
 def test_the_repaired_broadcast_holds() -> None:
     result = call("--max-agents", "4")
     assert result.exit_code == 0, result.output
-    assert "the printed claim, false (P02)" in result.stdout
+    assert "a claim of the paper that is false (P02)" in result.stdout
     assert "3 alarms: DIFFERENT_VALUE from 1" in result.stdout
 
 

@@ -1,4 +1,4 @@
-"""The command line: `valid-torch COMMAND`."""
+"""All commands of `valid-torch`."""
 
 import inspect
 import math
@@ -18,7 +18,7 @@ from rich.console import Console
 
 from valid_ref import __version__
 from valid_ref.cli.outputs import require_directory
-from valid_ref.cli.program import INTERRUPTED, carry_out
+from valid_ref.cli.program import INTERRUPTED
 
 SECONDS_BETWEEN_LINES = 30.0
 
@@ -406,8 +406,3 @@ def _options(
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         raise typer.Exit(2)
-
-
-def main() -> None:
-    """Run a command."""
-    carry_out("valid-torch", "torch_backend.cli")
