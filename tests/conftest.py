@@ -6,9 +6,13 @@ would otherwise inherit from, and a deep run would repeat the same examples.
 """
 
 import os
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
+
+from tests.browser import browser
 
 _BASE = settings.get_profile("default")
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
@@ -38,3 +42,9 @@ settings.register_profile(
     "mutants", parent=settings.get_profile("ci"), phases=[Phase.explicit, Phase.generate]
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator:
+    """A browser for all tests of a session; they are skipped where there is none."""
+    yield from browser()
