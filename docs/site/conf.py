@@ -93,6 +93,7 @@ nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
 nb_merge_streams = True
+nb_render_markdown_format = "gfm"
 
 autodoc_member_order = "groupwise"
 autodoc_typehints_format = "short"
