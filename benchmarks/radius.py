@@ -32,9 +32,9 @@ from valid_ref.guarantees.radius import Radius, measured_errors, read_off_errors
 from valid_ref.lattice import IntVector
 from valid_ref.losses import LossError, Problem
 from valid_ref.machine import CausalView
+from valid_ref.named_parts import name_of, parse_part
 from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.scenario import Prepared, Scenario, parts, prepare
-from valid_ref.scenario.scenario import parse_part
 
 MOST = 20.0
 GRAPHS: Mapping[str, tuple[int, ...]] = {
@@ -172,7 +172,8 @@ def measure(prepared: Prepared, attack: str) -> Row:
     errors = float(np.linalg.norm(measured_errors(execution, problem, z, 0)))
     asked = prepared.scenario
     assert isinstance(asked.graph, parts.Family)
-    loss = type(asked.loss).kind
+    assert delta is not None
+    loss = name_of(asked.loss)
     noisy = getattr(asked.loss, "spread", 0.0) > 0
     before = before_the_run(prepared.parameters, problem, len(execution.honest), asked)
     name = f"{loss}, noise" if noisy else loss

@@ -15,6 +15,22 @@ import numpy as np
 
 from valid_ref.graph import AgentGraph, DisconnectedError, GraphError, require_integer
 
+__all__ = [
+    "complete",
+    "connected_graphs",
+    "cycle",
+    "erdos_renyi",
+    "labelled_connected_graphs",
+    "paper_graph",
+    "parse_family",
+    "path",
+    "random_regular",
+    "random_two_cliques",
+    "star",
+    "torus",
+    "two_cliques",
+]
+
 Edges = Iterable[tuple[int, int]]
 
 MAX_TRIES = 1000
@@ -160,10 +176,20 @@ def labelled_connected_graphs(agents: int) -> Iterator[AgentGraph]:
 
 def parse_family(text: str) -> AgentGraph:
     """The graph a command line names, such as `paper`, `torus:3x4` or `regular:10,3,seed=1`."""
+    family, words = _family_of(text)
+    return family.build(*words)
+
+
+def check_family(text: str) -> None:
+    """Refuse a text that `parse_family` does not understand; no graph is made."""
+    _family_of(text)
+
+
+def _family_of(text: str) -> tuple[_Family, tuple[str, ...]]:
     for family in _FAMILIES:
         match = re.fullmatch(family.pattern, text)
         if match:
-            return family.build(*match.groups())
+            return family, match.groups()
     name = text.partition(":")[0]
     near = difflib.get_close_matches(name, {family.name for family in _FAMILIES}, 1, 0.5)
     forms = [family.form for family in _FAMILIES if not near or family.name in near]

@@ -284,8 +284,14 @@ def _harm(prepared: Prepared, learned: LearnedTogether | None) -> float:
     mean = _mean(prepared, learned)
     spread = float(np.mean([np.sum((model - mean) ** 2) for model in models]))
     honest = [v for v in range(prepared.parameters.graph.agents) if v not in prepared.byzantine]
-    distance = distance_to_admissible(prepared.problem, honest, prepared.delta, mean)
+    distance = distance_to_admissible(prepared.problem, honest, _delta(prepared), mean)
     return distance.value**2 + spread
+
+
+def _delta(prepared: Prepared) -> float:
+    if prepared.delta is None:
+        raise PowerError("delta is not known: name it in the scenario", clause="VA-11")
+    return prepared.delta
 
 
 def confirm(prepared: Prepared, push: Push, found: Found) -> Confirmed:

@@ -2,6 +2,7 @@
 
 import copy
 import enum
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
@@ -33,7 +34,7 @@ class Setting:
 
     `problem` has the losses of all agents and no coins; `coins` are the adversary's own, for
     noise; `samples` those of each Byzantine agent's own mini-batches. None of them leads to a
-    key, to an honest mini-batch or to a seed.
+    key, to an honest mini-batch or to a seed. `delta` is not a number where it is not known.
 
     Implements: AD-3.
     """
@@ -51,7 +52,7 @@ class Setting:
         parameters: ValidParameters,
         problem: Problem,
         byzantine: frozenset[int],
-        delta: float,
+        delta: float | None,
         coins: Coins,
     ) -> "Setting":
         """The setting of a run whose problem still has the coins of all: they are left out.
@@ -60,7 +61,8 @@ class Setting:
         """
         samples = {agent: problem.own_coins(agent) for agent in sorted(byzantine)}
         own = copy.deepcopy(parameters)
-        return cls(own, problem.public(), byzantine, delta, coins, samples)
+        known = math.nan if delta is None else delta
+        return cls(own, problem.public(), byzantine, known, coins, samples)
 
     def gradient_source(self, agent: int, loss: Loss | None = None) -> GradientSource:
         """The gradients of a Byzantine agent over its own mini-batches, of any loss it likes."""
@@ -98,7 +100,10 @@ class Deviation:
 
 
 class Attack(Protocol):
-    """A named attack with its options; frozen, so that a scenario can hold it."""
+    """What a scenario takes as `attack`; a frozen attrs class, its fields the options.
+
+    Implements: VA-10.
+    """
 
     def build(self, setting: Setting) -> Deviation:
         """The deviation in a given setting."""

@@ -91,11 +91,11 @@ class Description:
         return " ".join(rest.split("\n\n")[0].split())
 
 
-def describe() -> tuple[Description, ...]:
-    """All named attacks in the order of the catalogue."""
+def describe(attacks: Mapping[str, type[Any]] = ATTACKS) -> tuple[Description, ...]:
+    """Attacks by their names, in the order of the catalogue; those of the reference by default."""
     found = []
-    for kind, attack in ATTACKS.items():
-        text = inspect.getdoc(attack) or ""
-        options = {field.name: field.default for field in attrs.fields(attack)}
+    for kind, attack in attacks.items():
+        text = inspect.getdoc(attack) or kind
+        options = {field.name: field.default for field in attrs.fields(attack) if field.init}
         found.append(Description(kind, options, text.splitlines()[0], text))
     return tuple(found)

@@ -163,7 +163,7 @@ def flipped(loss: Loss, total: float) -> Loss:
         return attrs.evolve(loss, targets=total - loss.targets)
     if isinstance(loss, Quadratic):
         return attrs.evolve(loss, centre=total - loss.centre)
-    raise AttackError(f"{type(loss).__name__} has no labels to flip: use ascend", clause="AD-9")
+    raise AttackError("a loss of somebody's own has no labels to flip: use ascend", clause="AD-9")
 
 
 def _negated(source: GradientSource) -> GradientSource:

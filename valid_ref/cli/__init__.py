@@ -1,6 +1,7 @@
 """The command line: `valid-ref COMMAND`. This file joins them."""
 
 import sys
+from pathlib import Path
 
 import typer
 
@@ -59,6 +60,8 @@ def _options(
 ) -> None:
     """Exit status: 0 done, 1 a check failed, 2 bad input."""
     del version
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)  # so that `module:Name` may be a file of the current directory
 
 
 def main() -> None:

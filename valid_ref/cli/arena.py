@@ -16,6 +16,7 @@ from typer.core import TyperCommand
 from valid_ref.cli import options
 from valid_ref.cli.progress import prepare_shown, progress_of
 from valid_ref.cli.recordings import render_verdict
+from valid_ref.named_parts import name_of
 from valid_ref.printable import printable
 from valid_ref.scenario import Scenario, settled
 from valid_ref.scenario.build import Prepared
@@ -156,7 +157,7 @@ def _agents(
     found: "ArenaJudgement",
 ) -> list[dict[str, Any]]:
     """What ran each agent."""
-    attack = "no attack" if scenario.attack is None else scenario.attack.kind
+    attack = "no attack" if scenario.attack is None else name_of(scenario.attack)
     rows: list[dict[str, Any]] = []
     for agent in range(prepared.parameters.graph.agents):
         runs, command, name = "reference", None, None

@@ -1,26 +1,18 @@
 """The options by which commands name a scenario, and the scenario that they name."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import attrs
 import typer
 
-from valid_ref.adversary.catalogue import AttackPart
 from valid_ref.guarantees.calibration import required_runs
+from valid_ref.named_parts import parse_part
 from valid_ref.protocols.parameters import ParameterError
-from valid_ref.scenario import Scenario, load_scenario
-from valid_ref.scenario.parts import (
-    BoundsPart,
-    Check,
-    Family,
-    LossPart,
-    SchedulePart,
-    ThresholdsPart,
-    WeightsPart,
-)
+from valid_ref.scenario import Scenario, convert, load_scenario
 from valid_ref.scenario.parts import CalibratedThresholds as Calibrated
-from valid_ref.scenario.scenario import parse_integers, parse_part
+from valid_ref.scenario.parts import Check, ThresholdsPart, WeightsPart
 
 Graph = Annotated[str | None, typer.Option(help="paper, complete:5, path:4, ...")]
 Loss = Annotated[str | None, typer.Option(help="random-quadratic:dimension=5, random-ridge, ...")]
@@ -72,14 +64,14 @@ def chosen_scenario(path: Path | None, chosen: Chosen) -> Scenario:
     if chosen.seed is not None or chosen.coins is not None:
         scenario = attrs.evolve(scenario, seed=None, coins=None)
     changes: dict[str, Any] = {
-        "graph": None if chosen.graph is None else Family(chosen.graph),
-        "loss": _part(LossPart, chosen.loss, "--loss"),
+        "graph": _converted(convert.as_graph, chosen.graph, "--graph"),
+        "loss": _converted(convert.as_loss, chosen.loss, "--loss"),
         "rounds": chosen.rounds,
-        "schedule": _part(SchedulePart, chosen.schedule, "--schedule"),
-        "bounds": _part(BoundsPart, chosen.bounds, "--bounds"),
-        "byzantine": None if chosen.byzantine is None else parse_integers(chosen.byzantine),
-        "attack": _part(AttackPart | None, chosen.attack, "--attack"),
-        "without": None if chosen.without is None else _errata(chosen.without),
+        "schedule": _converted(convert.as_schedule, chosen.schedule, "--schedule"),
+        "bounds": _converted(convert.as_bounds, chosen.bounds, "--bounds"),
+        "byzantine": _converted(convert.as_agents, chosen.byzantine, "--byzantine"),
+        "attack": _converted(convert.as_attack, chosen.attack, "--attack"),
+        "without": _converted(convert.as_without, chosen.without, "--without"),
         "seed": chosen.seed,
         "coins": chosen.coins,
         "eps_success": chosen.eps_success,
@@ -116,9 +108,5 @@ def _part(kind: Any, text: str | None, path: str) -> Any:
     return None if text is None else parse_part(kind, text, path)
 
 
-def _errata(text: str) -> tuple[str, ...]:
-    from valid_ref.reading import Reading
-
-    if text == "as-printed":
-        return Reading.switches()
-    return tuple(item.strip().upper() for item in text.split(",") if item.strip())
+def _converted(convert_text: Callable[[str, str], Any], text: str | None, path: str) -> Any:
+    return None if text is None else convert_text(text, path)

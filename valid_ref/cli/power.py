@@ -98,7 +98,8 @@ def power(
 
 def _limits(prepared: Prepared, checked: Confirmed | None) -> dict[str, float]:
     """What harm is to be compared with."""
-    limits = {"eps_success": prepared.eps_success}
+    known = prepared.eps_success
+    limits = {} if known is None else {"eps_success": known}
     radius = None if checked is None else checked.judgement.radius
     if radius is not None and radius.radius is not None:
         limits["certified radius, squared"] = radius.radius**2

@@ -25,6 +25,7 @@ from valid_ref.report import (
     watch_replay,
     watch_run,
 )
+from valid_ref.report.of_run import subtitle
 from valid_ref.report.watched import Watched
 from valid_ref.scenario import Scenario
 from valid_ref.trace import load_specification
@@ -171,10 +172,3 @@ def read_script(path: Path) -> Script | None:
         return None
     named = isinstance(data, dict) and data.get("format") == SCRIPT_FORMAT
     return Script.from_json(data) if named else None
-
-
-def subtitle(watched: Watched) -> str:
-    """The network and the phases in a line."""
-    facts = dict(watched.facts)
-    rounds = f"{len(watched.rounds)} rounds"
-    return ", ".join([facts.get("network", ""), facts.get("model", ""), rounds]).replace(", ,", ",")

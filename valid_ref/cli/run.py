@@ -11,7 +11,7 @@ from rich.console import Console
 from valid_ref.adversary.catalogue import describe
 from valid_ref.cli import options
 from valid_ref.cli.progress import run_shown
-from valid_ref.cli.report import read_script, subtitle, write_page, write_text
+from valid_ref.cli.report import read_script, write_page, write_text
 from valid_ref.cli.summary import summary
 from valid_ref.explore.counterexample import Script, replay_script, tell
 from valid_ref.graph_families import parse_family
@@ -22,7 +22,8 @@ from valid_ref.oracle import recording_digest
 from valid_ref.protocols.learn import LearningMessage, LearnModel
 from valid_ref.report import view_of, watch_run
 from valid_ref.report.curves import draw, require_matplotlib, series_of
-from valid_ref.scenario import scenario_schema, scenario_text, settled
+from valid_ref.report.of_run import subtitle
+from valid_ref.scenario import parts, scenario_schema, scenario_text, settled
 from valid_ref.scenario.parts import Diminishing, RandomQuadratics
 from valid_ref.scenario.schedules import diminishing_constants
 from valid_ref.schedule import Precision, harmonic, inverse_root, make_schedule
@@ -123,14 +124,15 @@ def run(
 
 
 def _list_attacks(*, as_json: bool) -> None:
+    attacks = (*describe(), *describe(parts.ATTACK_PARTS.installed()))
     if as_json:
         rows = [
             {"kind": one.kind, "summary": one.summary, "options": dict(one.options)}
-            for one in describe()
+            for one in attacks
         ]
         typer.echo(json.dumps(rows, indent=1, default=str))
         return
-    for one in describe():
+    for one in attacks:
         typer.echo(f"{one.kind:24s} {one.summary}")
         for name, default in one.options.items():
             typer.echo(f"{'':26s}{name} = {default}")

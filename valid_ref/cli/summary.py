@@ -4,8 +4,8 @@ from rich.console import Console
 from rich.table import Table
 
 from valid_ref.alarms import Raised
-from valid_ref.guarantees.admissible import distance_to_admissible
-from valid_ref.guarantees.outcome import Judgement, final_models
+from valid_ref.guarantees.admissible import Distance
+from valid_ref.guarantees.outcome import Judgement
 from valid_ref.runs import Run
 
 MEANING = {
@@ -59,7 +59,7 @@ def repeats(coins: str) -> str:
     return f"the same options with --coins {coins} repeat this run"
 
 
-def certified_words(judgement: Judgement, delta: float) -> tuple[str, ...]:
+def certified_words(judgement: Judgement, delta: float | None) -> tuple[str, ...]:
     """What the honest records certify, in words.
 
     Implements: VA-5.
@@ -78,6 +78,7 @@ def certified_words(judgement: Judgement, delta: float) -> tuple[str, ...]:
 
 def _agents(finished: Run) -> Table:
     execution = finished.execution
+    found = finished.measured_distances()
     wanted = "to A(H)" if execution.byzantine else "to optimum"
     table = Table("agent", "role", "verdict", "alarms", "first alarm", wanted, box=None)
     for agent, state in sorted(execution.states.items()):
@@ -88,7 +89,7 @@ def _agents(finished: Run) -> Table:
             "-" if byzantine else "invalid" if state.memory.invalid else "valid",
             str(len(alarms)),
             _short(alarms[0]) if alarms else "",
-            "" if byzantine else _distance(finished, agent),
+            "" if byzantine else _distance(found.get(agent)),
         )
     return table
 
@@ -100,17 +101,9 @@ def _short(raised: Raised) -> str:
     return f"{raised.alarm.name}{whom} [{raised.alarm.clause}]"
 
 
-def _distance(finished: Run, agent: int) -> str:
-    models = final_models(finished.execution, (agent,))
-    if not models:
+def _distance(found: Distance | None) -> str:
+    if found is None:
         return ""
-    problem = finished.prepared.problem
-    if not finished.execution.byzantine:
-        offset = models[0] - problem.minimiser()
-        return f"{float((offset**2).sum()) ** 0.5:.3e}"
-    found = distance_to_admissible(
-        problem, finished.execution.honest, finished.prepared.delta, models[0]
-    )
     return f"{'' if found.exact else '<= '}{found.value:.3e}"
 
 

@@ -12,6 +12,7 @@ from valid_ref.errors import ValidRefError
 from valid_ref.lattice import FloatVector
 from valid_ref.losses import Problem, Quadratic, RidgeLeastSquares
 from valid_ref.losses.loss import FloatMatrix
+from valid_ref.losses.own import if_known
 
 
 class AdmissibleError(ValidRefError):
@@ -185,7 +186,8 @@ def distance_to_admissible(
 
     Otherwise an upper bound: least-squares steps on phi from the point and from the minimiser of
     U end in two models; if one is admissible, bisection finds a member nearer on the segment.
-    Infinite when neither is, although the set may then still have members.
+    Infinite when neither is, although the set may then still have members. Of losses without
+    Hessians only the minimiser of U is tried.
     """
     chosen, b = _checked(problem, agents)
     if _has_linear_gradients(problem, chosen):
@@ -194,11 +196,18 @@ def distance_to_admissible(
         optimum, n = problem.minimiser(), len(problem.losses)
         empty = float((_gradients(problem, chosen, optimum) ** 2).sum()) > n * delta
         return Distance(np.inf if empty else float(np.linalg.norm(point - optimum)), exact=True)
-    return _nearest_found(
-        lambda x: is_admissible(problem, chosen, delta, x),
-        point,
-        [_least_phi(problem, chosen, start) for start in (point, problem.minimiser(chosen))],
+    candidates = _candidates(problem, chosen, point)
+    return _nearest_found(lambda x: is_admissible(problem, chosen, delta, x), point, candidates)
+
+
+def _candidates(problem: Problem, chosen: Sequence[int], point: FloatVector) -> list[FloatVector]:
+    """Models that may be admissible: the optimum of U if it is known, and where phi is least."""
+    optimum, _unknown = if_known(lambda: problem.minimiser(chosen))
+    known = [] if optimum is None else [optimum]
+    least, _unknown = if_known(
+        lambda: [_least_phi(problem, chosen, start) for start in (point, *known)]
     )
+    return known if least is None else least
 
 
 def _nearest_found(

@@ -17,7 +17,8 @@ from valid_ref.guarantees.radius import (
     tolerances,
 )
 from valid_ref.lattice import FloatVector, from_lattice
-from valid_ref.losses import Problem
+from valid_ref.losses import Problem, UnknownError
+from valid_ref.losses.own import if_known
 
 
 class Outcome(enum.Enum):
@@ -33,7 +34,7 @@ class Outcome(enum.Enum):
     C = "c"
     """Somebody is Byzantine and every honest agent has an alarm."""
     UNKNOWN = "unknown"
-    """Somebody is Byzantine and somebody valid; whether that is b cannot be decided."""
+    """Not decided: b where somebody is Byzantine, else a where the optimum is not known."""
     FAILED = "failed"
     """None of these."""
 
@@ -70,10 +71,12 @@ PROBABILITY = 0.05
 """With what probability the certified radius of a run may be wrong."""
 
 
-def judge(execution: Execution, problem: Problem, *, delta: float, eps_success: float) -> Judgement:
-    """Decide the outcome.
+def judge(
+    execution: Execution, problem: Problem, *, delta: float | None, eps_success: float | None
+) -> Judgement:
+    """Decide the outcome; `unknown` where a tolerance or the optimum is, and it matters.
 
-    Implements: VA-5.
+    Implements: VA-5, VA-11.
     """
     valid = execution.honest_valid
     if not execution.byzantine:
@@ -83,6 +86,9 @@ def judge(execution: Execution, problem: Problem, *, delta: float, eps_success: 
     models = final_models(execution, valid)
     mean = np.mean(models, axis=0)
     spread = float(np.mean([np.sum((model - mean) ** 2) for model in models]))
+    if delta is None or eps_success is None:
+        what = "delta" if delta is None else "eps_success"
+        return _undecided(spread, eps_success, f"{what} is not known: name it in the scenario")
     found = distance_to_admissible(problem, valid, delta, mean)
     near = _near(found.value, found.exact, spread, eps_success)
     strong = distance_to_admissible(problem, execution.honest, delta, mean)
@@ -101,6 +107,24 @@ def judge(execution: Execution, problem: Problem, *, delta: float, eps_success: 
     return attrs.evolve(judgement, reason=_why_not_b(judgement, delta, eps_success) or without)
 
 
+def _undecided(spread: float, eps_success: float | None, why: str) -> Judgement:
+    """Unknown, unless the models are too far apart for any point to be near all of them.
+
+    Implements: VA-11.
+    """
+    if eps_success is not None and spread >= eps_success:
+        return Judgement(Outcome.FAILED, consensus_error=spread, reason=_apart(spread, eps_success))
+    reason = f"whether the run has succeeded cannot be decided: {why}"
+    return Judgement(Outcome.UNKNOWN, consensus_error=spread, reason=reason)
+
+
+def _apart(spread: float, eps_success: float) -> str:
+    return (
+        f"too few rounds: the mean squared distance of the valid models from their mean, "
+        f"{spread:.3g}, is not below eps_success = {eps_success:.3g}"
+    )
+
+
 OUTCOMES = {Truth.YES: Outcome.B, Truth.NO: Outcome.FAILED, Truth.UNKNOWN: Outcome.UNKNOWN}
 
 
@@ -113,7 +137,7 @@ def _certified(
     """
     try:
         found = certified_radius(execution, problem, mean, delta=delta, probability=PROBABILITY)
-    except RadiusError as error:
+    except (RadiusError, UnknownError) as error:
         return None, f"no radius is certified: {error}"
     return found, ""
 
@@ -127,10 +151,7 @@ def _why_not_b(found: Judgement, delta: float, eps_success: float) -> str:
     if found.outcome is Outcome.B or spread is None:
         return ""
     if spread >= eps_success:
-        return (
-            f"too few rounds: the mean squared distance of the valid models from their mean, "
-            f"{spread:.3g}, is not below eps_success = {eps_success:.3g}"
-        )
+        return _apart(spread, eps_success)
     if found.outcome is Outcome.UNKNOWN:
         return (
             f"no admissible model within eps_success = {eps_success:.3g} of the valid models was "
@@ -143,15 +164,20 @@ def _why_not_b(found: Judgement, delta: float, eps_success: float) -> str:
     )
 
 
-def _without_adversary(execution: Execution, problem: Problem, eps_success: float) -> Judgement:
+def _without_adversary(
+    execution: Execution, problem: Problem, eps_success: float | None
+) -> Judgement:
     models = final_models(execution, execution.honest_valid)
     if len(models) < execution.parameters.graph.agents:
         invalid = [agent for agent in execution.honest if agent not in execution.honest_valid]
         reason = f"nobody is Byzantine, and agents {', '.join(map(str, invalid))} have alarms"
         return Judgement(Outcome.FAILED, reason=reason)
-    optimum, mean = problem.minimiser(), np.mean(models, axis=0)
-    distance = float(np.mean([np.sum((model - optimum) ** 2) for model in models]))
+    mean = np.mean(models, axis=0)
     spread = float(np.mean([np.sum((model - mean) ** 2) for model in models]))
+    optimum, unknown = if_known(problem.minimiser)
+    if optimum is None or eps_success is None:
+        return _undecided(spread, eps_success, unknown or "eps_success is not known")
+    distance = float(np.mean([np.sum((model - optimum) ** 2) for model in models]))
     if distance < eps_success:
         return Judgement(Outcome.A, distance, spread)
     T, before = execution.parameters.lattice.schedule.rounds, _halfway(execution, optimum)

@@ -18,6 +18,7 @@ from valid_ref.losses.loss import (
     check_integer,
     multiply,
 )
+from valid_ref.losses.own import AgentLoss, own_minimiser
 
 MINI_BATCHES = "mini-batches"
 
@@ -52,6 +53,12 @@ class Problem:
         if len({loss.dimension for loss in self.losses}) != 1:
             dimensions = [loss.dimension for loss in self.losses]
             raise LossError(f"the losses have dimensions {dimensions}", clause="MO-9")
+        if self.batch != 1 and any(isinstance(loss, AgentLoss) for loss in self.losses):
+            raise LossError(
+                f"mini-batch size K = {self.batch}: a loss of your own draws its mini-batches "
+                "itself, so leave batch at 1",
+                clause="MO-14",
+            )
 
     @property
     def dimension(self) -> int:
@@ -79,6 +86,8 @@ class Problem:
         return all(
             loss.noise is Noise.NONE
             if isinstance(loss, Quadratic)
+            else not loss.noisy
+            if isinstance(loss, AgentLoss)
             else isinstance(loss, RidgeLeastSquares | LogisticRegression)
             and bool((loss.features == loss.features[0]).all())
             and bool((loss.targets == loss.targets[0]).all())
@@ -122,8 +131,14 @@ class Problem:
         return self.coins
 
     def minimiser(self, agents: Sequence[int] | None = None) -> FloatVector:
-        """x*(P_V) of eq:xstar by Newton's method, to the last bits (one step for quadratics)."""
-        losses = self._select(range(len(self.losses)) if agents is None else agents)
+        """x*(P_V) of eq:xstar by Newton's method, to the last bits (one step for quadratics).
+
+        Of somebody's own loss what `own_minimiser` finds.
+        """
+        chosen = range(len(self.losses)) if agents is None else agents
+        losses = self._select(chosen)
+        if isinstance(losses[0], AgentLoss):
+            return own_minimiser(losses[0].own, chosen)
         point = np.zeros(self.dimension)
         gradient = _total_gradient(losses, point)
         for _iteration in range(1000):
@@ -153,6 +168,8 @@ def gradient_source(loss: Loss, batch: int, coins: Coins) -> GradientSource:
     """
 
     def source(t: int, point: FloatVector) -> FloatVector:
+        if isinstance(loss, AgentLoss):
+            return loss.in_round(t, point, coins.generator("round", t))
         return loss.sample(point, batch, coins.generator("round", t))
 
     return source

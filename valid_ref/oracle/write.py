@@ -35,6 +35,7 @@ from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.runs import Run
 from valid_ref.scenario.build import Prepared
+from valid_ref.scenario.parts import LossPart
 from valid_ref.scenario.scenario import Scenario
 from valid_ref.wide import WideIntegers
 from valid_ref.wire import Codec, InArrays, Spoken, TableValue, alarm_line, is_learning
@@ -302,17 +303,20 @@ PRODUCER = f"valid-ref {__version__}"
 """What recordings of the reference say of their producer."""
 
 
-def losses_of(scenario: Scenario, prepared: Prepared) -> Losses:
-    """The losses and tolerances of a scenario, as a header has them.
+def losses_of(scenario: Scenario, prepared: Prepared) -> Losses | None:
+    """The losses and tolerances of a scenario, as a header has them; None of somebody's own.
 
-    Implements: RE-2.
+    Implements: RE-2, VA-10.
     """
+    loss, delta, eps_success = scenario.loss, prepared.delta, prepared.eps_success
+    if not isinstance(loss, LossPart) or delta is None or eps_success is None:
+        return None
     return Losses(
-        loss=scenario.loss,
+        loss=loss,
         seed=scenario.data_seed,
         batch=scenario.batch,
-        delta=prepared.delta,
-        eps_success=prepared.eps_success,
+        delta=delta,
+        eps_success=eps_success,
         coins=scenario.coins,
     )
 

@@ -11,102 +11,59 @@ from typing import Any
 import numpy as np
 
 from valid_ref.errors import ValidRefError
-from valid_ref.lattice import FloatVector
-from valid_ref.machine import Round
+from valid_ref.history import Array, LearningHistory, history_of, mean_of_known
 from valid_ref.power import Found
 from valid_ref.printable import printable
 from valid_ref.protocols.global_validate import Estimates, agreed_estimates
-from valid_ref.protocols.learn import PHASE as LEARNING
-from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.measures import Fast, is_estimate
 from valid_ref.protocols.parameters import ValidParameters, Weighting
 from valid_ref.protocols.valid import ESTIMATES
 from valid_ref.report.view import SeriesView, StatisticView
 from valid_ref.report.watched import Watched
 
-Array = np.ndarray[Any, Any]
-
 SIGNIFICANT = 5
 """Digits of the numbers in a view."""
+MOST_POINTS_OF_PLOT = 10_000
+"""Points of a curve in a picture."""
 FORMATS = ("png", "svg", "pdf")
 
 
 def series_of(watched: Watched, most_points: int) -> SeriesView | None:
     """The course of learning, thinned to so many points; None where nothing is learned."""
     parameters = watched.parameters
-    learning = [spoken for spoken in watched.rounds if spoken.phase == LEARNING]
-    if parameters is None or not learning:
+    if parameters is None:
         return None
-    models = _vectors(learning, parameters, watched.honest, scaled=False)
-    goal, optimum = _goal(watched)
-    mean = mean_of_known(models)[:, np.newaxis]
-    consensus = mean_of_known(np.sum((models - mean) ** 2, axis=2))
-    distances = None if optimum is None else np.sum((models - optimum) ** 2, axis=2)
-    step = max(1, math.ceil(len(learning) / most_points))
-    kept = sorted({*range(0, len(learning), step), len(learning) - 1})
+    history = history_of(watched.rounds, parameters, watched.honest, watched.problem)
+    count, honest = len(history.rounds), list(history.honest)
+    if count == 0:
+        return None
+    step = max(1, math.ceil(count / most_points))
+    kept = sorted({*range(0, count, step), count - 1})
     means = courses = None
-    if distances is not None:
+    if (everybody := history.squared_distances) is not None:
+        distances = everybody[:, honest]
         means = numbers(mean_of_known(distances)[kept])
         courses = tuple(numbers(course) for course in distances[kept].T)
     return SeriesView(
-        rounds=tuple(learning[i].number for i in kept),
-        goal=goal,
+        rounds=tuple(int(number) for number in history.rounds[kept]),
+        goal=history.goal,
         distance=means,
         distances=courses,
-        consensus=numbers(consensus[kept]),
-        statistics=tuple(_statistics(watched, parameters, learning, kept)),
+        consensus=numbers(history.consensus_errors[kept]),
+        statistics=tuple(_statistics(watched, parameters, history, kept)),
     )
 
 
-def mean_of_known(values: Array) -> Array:
-    """The mean over the agents (axis 1) that said something; not a number if nobody did."""
-    known = ~np.isnan(values)
-    counts = known.sum(axis=1)
-    sums = np.where(known, values, 0.0).sum(axis=1)
-    means: Array = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
-    return means
-
-
-def _goal(watched: Watched) -> tuple[str, FloatVector | None]:
-    """What the models are compared with; its name, and the point if the losses are known."""
-    if watched.problem is None:
-        return "the losses are not known", None
-    if watched.byzantine:
-        return "optimum of the honest agents", watched.problem.minimiser(watched.honest)
-    return "optimum", watched.problem.minimiser()
-
-
-def _vectors(
-    learning: Sequence[Round], parameters: ValidParameters, agents: Sequence[int], *, scaled: bool
-) -> Array:
-    """Models, or scaled gradients read as gradients, by round and agent; not a number if unsaid."""
-    lattice = parameters.lattice
-    unit = 2.0**lattice.precision.fraction_bits
-    found = np.full((len(learning), len(agents), lattice.dimension), np.nan)
-    for row, spoken in enumerate(learning):
-        for place, agent in enumerate(agents):
-            message = spoken.said.get(agent)
-            if scaled:
-                message = spoken.on_edge(agent, parameters.graph.neighbours(agent)[0])
-            if not isinstance(message, LearningMessage):
-                continue
-            vector = message.scaled_gradient if scaled else message.model
-            if vector.shape == (lattice.dimension,) and vector.dtype == np.int64:
-                whole = vector // lattice.schedule.A(spoken.number) if scaled else vector
-                found[row, place] = whole / unit
-    return found
-
-
 def _statistics(
-    watched: Watched, parameters: ValidParameters, learning: Sequence[Round], kept: list[int]
+    watched: Watched, parameters: ValidParameters, history: LearningHistory, kept: list[int]
 ) -> list[StatisticView]:
     """Both statistics of every weighting: what they would be had the run stopped after t."""
     n = parameters.graph.agents
-    gradients = np.nan_to_num(_vectors(learning, parameters, range(n), scaled=True))
+    gradients = np.nan_to_num(history.gradients)
     agreed = _agreed(watched, parameters)
     views = []
     for index, weighting in enumerate(parameters.weightings):
-        weights = _shares(weighting)[: len(learning)]
+        weights = _shares(weighting)[: len(history.rounds)]
         total = np.maximum(np.cumsum(weights), np.finfo(float).tiny)
         scale = float(sum(weighting.weights) / weighting.total)
         unit = float(weighting.total) * 2.0**parameters.lattice.precision.fraction_bits
@@ -177,9 +134,9 @@ class PlotError(ValidRefError):
     """A picture that cannot be drawn."""
 
 
-def require_matplotlib(path: Path) -> None:
+def require_matplotlib(path: Path | None = None) -> None:
     """Refuse early, before anything is run, what cannot be drawn in the end."""
-    if path.suffix.lower().removeprefix(".") not in FORMATS:
+    if path is not None and path.suffix.lower().removeprefix(".") not in FORMATS:
         raise PlotError(f"{path}: the name of a plot must end in .{', .'.join(FORMATS)}")
     try:
         import matplotlib  # noqa: F401 - an extra: loaded only where it is used
@@ -190,6 +147,12 @@ def require_matplotlib(path: Path) -> None:
 def draw(series: SeriesView, title: str, path: Path) -> None:
     """Distance, consensus error and each statistic against its threshold; one panel each."""
     require_matplotlib(path)
+    _save(figure_of(series, title), path)
+
+
+def figure_of(series: SeriesView, title: str) -> Any:
+    """The same as a figure of matplotlib."""
+    require_matplotlib()
     from matplotlib.figure import Figure
 
     panels = 1 + len(series.statistics)
@@ -214,7 +177,7 @@ def draw(series: SeriesView, title: str, path: Path) -> None:
         axis.grid(visible=True, alpha=0.3)
         axis.legend(fontsize="small")
     figure.suptitle(title)
-    _save(figure, path)
+    return figure
 
 
 def draw_harm(found: Sequence[Found], limits: Mapping[str, float], path: Path) -> None:

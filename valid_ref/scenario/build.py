@@ -8,10 +8,10 @@ import attrs
 import numpy as np
 
 from valid_ref._version import __version__
-from valid_ref.adversary.attack import Deviation, Setting
+from valid_ref.adversary.attack import Attack, AttackError, Deviation, Setting
 from valid_ref.coins import Coins
 from valid_ref.document import read_json, structure
-from valid_ref.graph import AgentGraph, assumption_1, assumption_1_plus
+from valid_ref.graph import AgentGraph, GraphError, assumption_1, assumption_1_plus
 from valid_ref.graph_families import parse_family
 from valid_ref.guarantees.admissible import heterogeneity
 from valid_ref.guarantees.bounds import (
@@ -30,9 +30,12 @@ from valid_ref.losses import (
     Problem,
     Quadratic,
     RidgeLeastSquares,
+    UnknownError,
     random_quadratics,
 )
+from valid_ref.losses.own import AgentLoss, check_own_loss, if_known
 from valid_ref.machine import Adversary
+from valid_ref.named_parts import name_of
 from valid_ref.protocols.parameters import (
     Bounds,
     CheckedKeys,
@@ -44,8 +47,12 @@ from valid_ref.scenario.parts import (
     CalibratedThresholds,
     ConfiguredBounds,
     DataAgent,
+    DerivedBounds,
     Edges,
+    Family,
+    GraphPart,
     Logistic,
+    LossPart,
     NoBounds,
     Quadratics,
     RandomLogistic,
@@ -72,7 +79,8 @@ class Prepared:
     """A scenario made ready: everything that `execute` and the oracle of outcomes take.
 
     `scenario` is the one that was asked for, with the coins that were drawn for it, if any were.
-    `notes` are what there is to say before the run starts (GV-7, AD-6, VA-5).
+    `notes` are what there is to say before the run starts (GV-7, AD-6, VA-5). `delta` and
+    `eps_success` are None where they are not given and do not follow from the losses (MO-14).
     """
 
     scenario: Scenario
@@ -81,8 +89,8 @@ class Prepared:
     private: Mapping[int, Private]
     byzantine: frozenset[int]
     adversary: Adversary
-    delta: float
-    eps_success: float
+    delta: float | None
+    eps_success: float | None
     notes: tuple[str, ...]
 
 
@@ -98,21 +106,23 @@ def prepare(scenario: Scenario, rehearsals: Rehearse = rehearse) -> Prepared:
     scenario = settled(scenario)
     parameters, problem, notes = without_checks(scenario)
     graph = parameters.graph
-    delta = heterogeneity(problem) if scenario.delta is None else scenario.delta
+    delta = scenario.delta
+    if delta is None:
+        delta, _unknown = if_known(lambda: heterogeneity(problem))
     weightings, said = build_weightings(scenario, parameters, problem, delta, rehearsals)
     parameters = attrs.evolve(parameters, weightings=weightings)
     notes += said
     byzantine, said = _byzantine(scenario, graph)
-    eps_success = (
-        default_success(parameters, problem)
-        if scenario.eps_success is None
-        else scenario.eps_success
-    )
-    notes += success_notes(parameters, problem, eps_success)
-    notes += early_admissible(parameters, problem, byzantine, delta, eps_success)
+    eps_success = scenario.eps_success
+    if eps_success is None:
+        eps_success, _unknown = if_known(lambda: default_success(parameters, problem))
+    if eps_success is not None:
+        notes += success_notes(parameters, problem, eps_success)
+        notes += early_admissible(parameters, problem, byzantine, delta, eps_success)
+    notes += _open_questions(problem, byzantine, delta, eps_success)
     coins = run_coins(scenario)
     setting = Setting.of(parameters, problem, byzantine, delta, coins.child("attack"))
-    deviation = Deviation() if scenario.attack is None else scenario.attack.build(setting)
+    deviation = Deviation() if scenario.attack is None else _deviation(scenario.attack, setting)
     return Prepared(
         scenario=scenario,
         parameters=parameters,
@@ -124,6 +134,33 @@ def prepare(scenario: Scenario, rehearsals: Rehearse = rehearse) -> Prepared:
         eps_success=eps_success,
         notes=notes + said,
     )
+
+
+def _open_questions(
+    problem: Problem, byzantine: frozenset[int], delta: float | None, eps_success: float | None
+) -> tuple[str, ...]:
+    """What cannot be decided about this run, whatever happens in it.
+
+    Implements: VA-11.
+    """
+    tolerances = {"delta": delta, "eps_success": eps_success}
+    missing = [name for name, value in tolerances.items() if value is None]
+    _optimum, unknown = if_known(problem.minimiser)
+    if not unknown or (byzantine and not missing):
+        return ()
+    given = f", and {' and '.join(missing)} not given" if byzantine else ""
+    return (f"{unknown}{given}: whether models are near one that is right cannot be decided",)
+
+
+def _deviation(attack: Attack, setting: Setting) -> Deviation:
+    """What an attack makes of a setting; somebody's own may make anything."""
+    found: object = attack.build(setting)
+    if not isinstance(found, Deviation):
+        raise AttackError(
+            f"build of {name_of(attack)} gives a {type(found).__name__}, not a Deviation",
+            clause="VA-10",
+        )
+    return found
 
 
 def without_checks(scenario: Scenario) -> tuple[ValidParameters, Problem, tuple[str, ...]]:
@@ -158,8 +195,13 @@ def kept_rehearsals(
 ) -> Rehearsals:
     """Rehearsals of a scenario that are kept in a directory and found again by their content.
 
-    Implements: GU-12.
+    Those with a graph or a loss of somebody's are not kept: the same name may mean something else
+    tomorrow.
+
+    Implements: GU-12, VA-10.
     """
+    if not isinstance(scenario.graph, GraphPart) or not isinstance(scenario.loss, LossPart):
+        directory = None
     document = {"version": __version__, "scenario": scenario_as_json(_rehearsed(scenario))}
     text = json.dumps(document, sort_keys=True)
     return Rehearsals(directory, text, rehearse_document, jobs=jobs, watch=watch)
@@ -194,9 +236,18 @@ def rehearse_document(text: str, indices: Sequence[int]) -> list[Statistics]:
 
 def build_graph(scenario: Scenario) -> AgentGraph:
     """The graph of a scenario."""
-    if isinstance(scenario.graph, Edges):
-        return AgentGraph.from_edges(scenario.graph.agents, scenario.graph.edges)
-    return parse_family(scenario.graph.name)
+    part = scenario.graph
+    if isinstance(part, Edges):
+        return AgentGraph.from_edges(part.agents, part.edges)
+    if isinstance(part, Family):
+        return parse_family(part.name)
+    found: object = part.build()
+    if not isinstance(found, AgentGraph):
+        raise GraphError(
+            f"build of {name_of(part)} gives a {type(found).__name__}, not an AgentGraph",
+            clause="VA-10",
+        )
+    return found
 
 
 def _start_model(scenario: Scenario, problem: Problem, lattice: LatticeParameters) -> IntVector:
@@ -233,18 +284,25 @@ def _bounds(
     if isinstance(part, ConfiguredBounds):
         found = configured_bounds(part.model, part.gradient, scenario.rounds, lattice.precision)
     else:
-        F0 = problem.loss_at_zero if part.loss_at_zero is None else part.loss_at_zero
-        if problem.loss_at_zero > F0:
-            raise ParameterError(
-                f"bounds.loss_at_zero = {F0} is below the losses' F0 = {problem.loss_at_zero}",
-                clause="MO-10",
-            )
-        constants = GivenConstants(
-            problem.dimension, problem.strong_convexity, problem.smoothness, F0
-        )
+        constants, unknown = if_known(lambda: _constants(problem, part))
+        if constants is None:
+            return None, (f"no norm checks: {unknown}; bounds would have to be configured",)
         found = derive_bounds(constants, schedule, lattice.max_degree, start_squared=squared)
     conflicts = range_conflicts(found, lattice, squared)
     return found, tuple(f"norm bounds beyond the range rule: {c}" for c in conflicts[:1])
+
+
+def _constants(problem: Problem, part: DerivedBounds) -> GivenConstants:
+    """The constants from which norm bounds follow."""
+    known, unknown = if_known(lambda: problem.loss_at_zero)
+    F0 = known if part.loss_at_zero is None else part.loss_at_zero
+    if F0 is None:
+        raise UnknownError(unknown, clause="MO-14")
+    if known is not None and known > F0:
+        raise ParameterError(
+            f"bounds.loss_at_zero = {F0} is below the losses' F0 = {known}", clause="MO-10"
+        )
+    return GivenConstants(problem.dimension, problem.strong_convexity, problem.smoothness, F0)
 
 
 def _byzantine(scenario: Scenario, graph: AgentGraph) -> tuple[frozenset[int], tuple[str, ...]]:
@@ -328,7 +386,10 @@ def _losses(scenario: Scenario, agents: int) -> list[Loss]:
             for agent in range(agents)
         ]
         return [kind(_matrix(one.features), np.array(one.targets), part.ridge) for one in data]
-    raise LossError(f"{type(part).__name__} has no losses of its own", clause="MO-9")
+    if isinstance(part, RandomQuadratics):
+        raise LossError(f"{type(part).__name__} has no losses of its own", clause="MO-9")
+    check_own_loss(part, "loss")
+    return [AgentLoss(part, agent) for agent in range(agents)]
 
 
 def _random_data(seed: int, agent: int, dimension: int, samples: int, *, signs: bool) -> DataAgent:

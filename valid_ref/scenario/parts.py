@@ -1,12 +1,60 @@
-"""The parts of a scenario: graphs, schedules, losses, bounds and checks, as documents."""
+"""The parts of a scenario: graphs, schedules, losses, bounds and checks, as documents.
 
-from typing import ClassVar
+Graphs, losses and attacks may be classes of yours: `GRAPH_PARTS`, `LOSS_PARTS` and `ATTACK_PARTS`
+say which.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Protocol, get_args
 
 import attrs
 
+from valid_ref.adversary.attack import Attack
+from valid_ref.adversary.catalogue import AttackPart
+from valid_ref.document import DocumentError
+from valid_ref.graph import AgentGraph, GraphError
+from valid_ref.graph_families import check_family
 from valid_ref.guarantees.calibration import Tails, rank
-from valid_ref.losses import Noise
+from valid_ref.losses import Noise, OwnLoss
+from valid_ref.named_parts import IN_A_MODULE, NamedParts, part_of
 from valid_ref.protocols.parameters import ParameterError
+
+__all__ = [
+    "AnyAttack",
+    "AnyGraph",
+    "AnyLoss",
+    "BoundsPart",
+    "CalibratedThresholds",
+    "CertifiedThresholds",
+    "Check",
+    "ConfiguredBounds",
+    "ConfiguredThresholds",
+    "ConstantSteps",
+    "DataAgent",
+    "DerivedBounds",
+    "Diminishing",
+    "Edges",
+    "ExperimentSteps",
+    "ExplicitSteps",
+    "Exponential",
+    "Family",
+    "GraphPart",
+    "Logistic",
+    "LossPart",
+    "NoBounds",
+    "OwnGraph",
+    "Paper",
+    "Polynomial",
+    "QuadraticAgent",
+    "Quadratics",
+    "RandomLogistic",
+    "RandomQuadratics",
+    "RandomRidge",
+    "Ridge",
+    "SchedulePart",
+    "ThresholdsPart",
+    "WeightsPart",
+]
 
 
 @attrs.frozen
@@ -27,6 +75,33 @@ class Edges:
 
 
 GraphPart = Family | Edges
+
+
+class OwnGraph(Protocol):
+    """A graph of your own; an AgentGraph or a networkx graph needs no such class."""
+
+    def build(self) -> AgentGraph:
+        """The graph."""
+
+
+@attrs.frozen
+class _Graphs(NamedParts):
+    """Graphs, of which a text is mostly the name of a family."""
+
+    def read(self, value: Any, path: str) -> Any:
+        """A graph from an object, or from a text."""
+        if not isinstance(value, str) or IN_A_MODULE.fullmatch(value) or value in self.registered():
+            return super().read(value, path)
+        try:
+            check_family(value)
+        except GraphError as error:
+            raise DocumentError(f"{path}: {error.message}", clause=error.clause) from None
+        return Family(value)
+
+
+GRAPH_PARTS = _Graphs("graph", get_args(GraphPart), "valid_ref.graphs", ("build",))
+AnyGraph = Annotated[GraphPart | OwnGraph, GRAPH_PARTS]
+"""A graph of a scenario."""
 
 
 @attrs.frozen
@@ -160,6 +235,13 @@ class RandomLogistic:
 
 
 LossPart = RandomQuadratics | Quadratics | Ridge | Logistic | RandomRidge | RandomLogistic
+LOSS_PARTS = NamedParts("loss", get_args(LossPart), "valid_ref.losses", ("gradient",))
+AnyLoss = Annotated[LossPart | OwnLoss, LOSS_PARTS]
+"""The losses of a scenario."""
+
+ATTACK_PARTS = NamedParts("attack", get_args(AttackPart), "valid_ref.attacks", ("build",))
+AnyAttack = Annotated[Attack, ATTACK_PARTS]
+"""The attack of a scenario."""
 
 
 @attrs.frozen
@@ -275,10 +357,24 @@ class CalibratedThresholds:
 ThresholdsPart = CertifiedThresholds | ConfiguredThresholds | CalibratedThresholds
 
 
+def as_weights(value: WeightsPart | Mapping[str, Any] | str) -> WeightsPart:
+    """Weights from themselves, a text such as "polynomial:power=2", or a document."""
+    found: WeightsPart = part_of(WeightsPart, value, "weights")
+    return found
+
+
+def as_thresholds(value: ThresholdsPart | Mapping[str, Any] | str) -> ThresholdsPart:
+    """Thresholds from themselves, a text such as "certificate:theta=0.1", or a document."""
+    found: ThresholdsPart = part_of(ThresholdsPart, value, "thresholds")
+    return found
+
+
 @attrs.frozen
 class Check:
     """One weighting of GlobalValidate with its thresholds."""
 
     name: str = "t^1"
-    weights: WeightsPart = Polynomial()
-    thresholds: ThresholdsPart = CalibratedThresholds()
+    weights: WeightsPart = attrs.field(default=Polynomial(), converter=as_weights)
+    thresholds: ThresholdsPart = attrs.field(
+        default=CalibratedThresholds(), converter=as_thresholds
+    )

@@ -1,33 +1,33 @@
 """A scenario: everything that determines a run, as one JSON document."""
 
+import hashlib
 import json
 import math
-import re
 from pathlib import Path
 from typing import Any
 
 import attrs
+import numpy as np
 
-from valid_ref.adversary.catalogue import AttackPart
 from valid_ref.coins import Coins, check_hexadecimal, fresh
-from valid_ref.document import (
-    DocumentError,
-    read_json,
-    schema,
-    structure,
-    unstructure,
-)
+from valid_ref.document import DocumentError, read_json, schema, structure, unstructure
 from valid_ref.lattice import MERSENNE_61
+from valid_ref.named_parts import NamedParts, name_of
 from valid_ref.protocols.parameters import CheckedKeys
 from valid_ref.reading import Reading
+from valid_ref.scenario import convert
 from valid_ref.scenario.parts import (
+    ATTACK_PARTS,
+    GRAPH_PARTS,
+    LOSS_PARTS,
+    AnyAttack,
+    AnyGraph,
+    AnyLoss,
     BoundsPart,
     Check,
     DerivedBounds,
     Diminishing,
     Family,
-    GraphPart,
-    LossPart,
     RandomQuadratics,
     SchedulePart,
 )
@@ -40,6 +40,12 @@ FORMAT = "valid-ref/scenario/1"
 class Scenario:
     """Graph, parameters, gradient source, keys, Byzantine agents and their attack.
 
+    Every part may be given as itself, as the text by which the command line names it, or as its
+    document: `Scenario(graph="complete:5", loss="random-ridge", byzantine=4,
+    attack="gaussian:sigma=0.3")`. A graph may be an AgentGraph or one of networkx; losses may be a
+    list, one for every agent; graph, loss and attack may be objects of your own (`OwnGraph`,
+    `OwnLoss`, `Attack`).
+
     `start` is x_0 as real numbers (zero if not given). Everything random is made of `coins`, 64
     hexadecimal digits that are drawn when nothing is given (`settled`), or of `seed` in their
     place, for simulations; so are `keys`, if not given. The data of random losses, which are no
@@ -47,33 +53,37 @@ class Scenario:
     if not given; `eps_success` a tenth of the squared distance from x_0 to the optimum;
     `without` lists the errata whose repairs are turned off.
 
-    Implements: VA-6, VA-7, MO-11.
+    Implements: VA-6, VA-7, VA-10, MO-11.
     """
 
     format: str = FORMAT
-    graph: GraphPart = Family("paper")
-    loss: LossPart = RandomQuadratics()
-    rounds: int = 200
-    schedule: SchedulePart = Diminishing()
-    precision: Precision = Precision()
-    prime: int = MERSENNE_61
-    start: tuple[float, ...] | None = None
-    batch: int = 1
+    graph: AnyGraph = attrs.field(default=Family("paper"), converter=convert.as_graph)
+    loss: AnyLoss = attrs.field(default=RandomQuadratics(), converter=convert.as_loss)
+    rounds: int = attrs.field(default=200, converter=convert.as_integer)
+    schedule: SchedulePart = attrs.field(default=Diminishing(), converter=convert.as_schedule)
+    precision: Precision = attrs.field(default=Precision(), converter=convert.as_precision)
+    prime: int = attrs.field(default=MERSENNE_61, converter=convert.as_integer)
+    start: tuple[float, ...] | None = attrs.field(default=None, converter=convert.as_start)
+    batch: int = attrs.field(default=1, converter=convert.as_integer)
     seed: int | None = None
     coins: str | None = None
-    keys: tuple[int, ...] | None = None
-    bounds: BoundsPart = DerivedBounds()
-    checks: tuple[Check, ...] = (Check(),)
-    delta: float | None = None
-    eps_success: float | None = None
-    keys_checked: CheckedKeys = CheckedKeys.ALL
-    without: tuple[str, ...] = ()
-    byzantine: tuple[int, ...] = ()
-    attack: AttackPart | None = None
+    keys: tuple[int, ...] | None = attrs.field(default=None, converter=convert.as_keys)
+    bounds: BoundsPart = attrs.field(default=DerivedBounds(), converter=convert.as_bounds)
+    checks: tuple[Check, ...] = attrs.field(default=(Check(),), converter=convert.as_checks)
+    delta: float | None = attrs.field(default=None, converter=convert.as_real)
+    eps_success: float | None = attrs.field(default=None, converter=convert.as_real)
+    keys_checked: CheckedKeys = attrs.field(
+        default=CheckedKeys.ALL, converter=convert.as_keys_checked
+    )
+    without: tuple[str, ...] = attrs.field(default=(), converter=convert.as_without)
+    byzantine: tuple[int, ...] = attrs.field(default=(), converter=convert.as_agents)
+    attack: AnyAttack | None = attrs.field(default=None, converter=convert.as_attack)
 
     def __attrs_post_init__(self) -> None:
         if self.format != FORMAT:
             raise DocumentError(f"format {self.format!r} is not {FORMAT!r}", clause="VA-6")
+        for name in ("rounds", "prime", "batch"):
+            structure(int, getattr(self, name), name)
         if self.seed is not None and (type(self.seed) is not int or self.seed < 0):
             raise DocumentError(f"seed {self.seed!r} is no integer from 0 on", clause="VA-6")
         if self.coins is not None:
@@ -84,6 +94,8 @@ class Scenario:
             raise DocumentError("an attack needs Byzantine agents", clause="AD-1")
         for name in ("delta", "eps_success"):
             value = getattr(self, name)
+            if value is not None:
+                structure(float, value, name)
             if value is not None and not 0 <= value < math.inf:
                 raise DocumentError(f"{name} = {value} is no number from 0 on", clause="MO-11")
         Reading.without(*self.without)
@@ -145,9 +157,29 @@ def _settled_text(scenario: Scenario, names: tuple[str, ...] | None) -> str:
     """The whole scenario or some of its fields in one form, with every default written out."""
     if scenario.seed is None and scenario.coins is None:
         raise DocumentError("a scenario without seed and coins is not settled", clause="LV-3")
-    document = scenario_as_json(scenario)
+    document = described(scenario)
     kept = document if names is None else {name: document[name] for name in names}
     return json.dumps(kept, sort_keys=True, separators=(",", ":"))
+
+
+def described(scenario: Scenario) -> dict[str, Any]:
+    """The document of a scenario; or, with an object that no document can hold, almost one.
+
+    Such an object stands there by the name of its class and, if that is an attrs class, by its
+    fields; arrays by a digest.
+
+    Implements: VA-10.
+    """
+    document: dict[str, Any] = json.loads(json.dumps(unstructure(scenario), default=_by_content))
+    return document
+
+
+def _by_content(value: object) -> Any:
+    """What stands for a value that JSON does not have."""
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        content = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+        return ["array", str(value.dtype), list(value.shape), content]
+    return ["object", name_of(value)]
 
 
 def scenario_from_json(text: str) -> Scenario:
@@ -159,10 +191,10 @@ def scenario_from_json(text: str) -> Scenario:
     return found
 
 
-def load_scenario(path: Path) -> Scenario:
+def load_scenario(path: Path | str) -> Scenario:
     """Read a scenario from a file."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise DocumentError(f"cannot read {path}: {error}", clause="VA-6") from None
     return scenario_from_json(text)
@@ -171,10 +203,38 @@ def load_scenario(path: Path) -> Scenario:
 def scenario_as_json(scenario: Scenario) -> dict[str, Any]:
     """The document of a scenario, with every default written out.
 
-    Implements: VA-6.
+    Refused where an object of somebody's stands in it that no document can hold.
+
+    Implements: VA-6, VA-10.
     """
+    for field, parts in OPEN.items():
+        check_document(field, parts, getattr(scenario, field))
     document: dict[str, Any] = unstructure(scenario)
     return document
+
+
+OPEN = {"graph": GRAPH_PARTS, "loss": LOSS_PARTS, "attack": ATTACK_PARTS}
+"""The fields of a scenario that take classes of anybody's."""
+
+
+def check_document(field: str, parts: NamedParts, value: object) -> None:
+    """Refuse an object that a document could not give back.
+
+    Implements: VA-10.
+    """
+    if value is None or type(value) in parts.known:
+        return
+    try:
+        parts.require(type(value), field)
+        json.dumps(unstructure(value), allow_nan=False)
+    except (DocumentError, TypeError, ValueError) as error:
+        said = error.message if isinstance(error, DocumentError) else f"{field}: {error}"
+        raise DocumentError(
+            f"this scenario is no document: {said}. It can be run from Python; to write it down, "
+            f"name a frozen attrs class of a module with numbers, texts and lists as its fields: "
+            f'{field}="module:Name:option=value"',
+            clause="VA-10",
+        ) from None
 
 
 def scenario_text(scenario: Scenario) -> str:
@@ -188,25 +248,3 @@ def scenario_schema() -> dict[str, Any]:
     Implements: VA-6.
     """
     return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | schema(Scenario)
-
-
-def parse_part(kind: Any, text: str, path: str) -> Any:
-    """A part from `kind:name=value,name=value`; values are JSON, or else plain strings."""
-    name, _colon, rest = text.partition(":")
-    document: dict[str, Any] = {"kind": name}
-    for item in filter(None, rest.split(",")):
-        key, _equals, value = item.partition("=")
-        try:
-            document[key.strip()] = json.loads(value)
-        except (ValueError, RecursionError):  # also an integer of too many digits
-            document[key.strip()] = value
-    return structure(kind, document, path)
-
-
-def parse_integers(text: str) -> tuple[int, ...]:
-    """Integers between commas."""
-    items = [item.strip() for item in text.split(",") if item.strip()]
-    return tuple(
-        structure(int, int(item) if re.fullmatch("-?[0-9]{1,18}", item) else item, f"[{index}]")
-        for index, item in enumerate(items)
-    )

@@ -4,6 +4,7 @@ import math
 
 from valid_ref.graph import AgentGraph
 from valid_ref.losses import Problem
+from valid_ref.losses.own import if_known
 from valid_ref.scenario.parts import (
     ConstantSteps,
     Diminishing,
@@ -56,7 +57,14 @@ def diminishing_constants(
     """
     eigenvalues = graph.laplacian_eigenvalues()
     largest, smallest = float(eigenvalues[-1]), float(eigenvalues[1])
-    mu, beta = problem.strong_convexity, problem.smoothness
+    constants, unknown = if_known(lambda: (problem.strong_convexity, problem.smoothness))
+    if constants is None and (part.a is None or part.t0 is None):
+        raise ScheduleError(
+            f"no steps follow, since {unknown}: name them, as in diminishing:a=2,t0=8 or "
+            "constant:alpha=0.1,eta=0.1",
+            clause="LM-9",
+        )
+    mu, beta = constants or (math.nan, math.nan)
     a = 2 / mu if part.a is None else part.a
     t0 = max(2 * beta / mu, largest / smallest) if part.t0 is None else part.t0
     first = min(1 / largest, 1 / graph.max_degree)

@@ -9,6 +9,7 @@ from valid_ref.guarantees.admissible import distance_to_admissible
 from valid_ref.guarantees.outcome import too_few_rounds
 from valid_ref.lattice import FloatVector, from_lattice
 from valid_ref.losses import Problem
+from valid_ref.losses.own import if_known
 from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.schedule import Schedule
 
@@ -33,9 +34,13 @@ def success_notes(
 ) -> tuple[str, ...]:
     """What is to be said about eps_success before the run: met too early, or not met at all.
 
-    Implements: VA-5.
+    Nothing where the optimum is not known.
+
+    Implements: VA-5, VA-11.
     """
-    before = start_distance(parameters, problem)
+    before, _unknown = if_known(lambda: start_distance(parameters, problem))
+    if before is None:
+        return ()
     if eps_success >= before > 0:
         return (
             f"eps_success = {eps_success:.3g} is not below the squared distance from x_0 to the "
@@ -61,7 +66,7 @@ def early_admissible(
     parameters: ValidParameters,
     problem: Problem,
     byzantine: frozenset[int],
-    delta: float,
+    delta: float | None,
     eps_success: float,
 ) -> tuple[str, ...]:
     """A note if x_0 itself is near enough to an admissible model for outcome b.
@@ -69,7 +74,7 @@ def early_admissible(
     Implements: VA-5.
     """
     honest = [agent for agent in range(parameters.graph.agents) if agent not in byzantine]
-    if not byzantine or not honest:
+    if not byzantine or not honest or delta is None:
         return ()
     start = from_lattice(parameters.start_model, parameters.lattice.precision)
     distance = distance_to_admissible(problem, honest, delta, start).value

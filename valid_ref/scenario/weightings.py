@@ -16,7 +16,7 @@ from valid_ref.guarantees.thresholds import (
     shortfalls,
 )
 from valid_ref.lattice import squared_norm
-from valid_ref.losses import Problem
+from valid_ref.losses import Problem, UnknownError
 from valid_ref.protocols.parameters import (
     ParameterError,
     ValidParameters,
@@ -52,7 +52,7 @@ def build_weightings(
     scenario: Scenario,
     parameters: ValidParameters,
     problem: Problem,
-    delta: float,
+    delta: float | None,
     rehearsals: Rehearse = rehearse,
 ) -> tuple[tuple[Weighting, ...], Notes]:
     """All weightings, and what is to be said about their thresholds.
@@ -177,7 +177,7 @@ def _given(
     scenario: Scenario,
     trial: ValidParameters,
     problem: Problem,
-    delta: float,
+    delta: float | None,
     check: Check,
     part: ConfiguredThresholds | CertifiedThresholds,
 ) -> tuple[Weighting, Notes]:
@@ -211,7 +211,9 @@ def _given(
     return configured, (note, *_below(trial, problem, delta, configured))
 
 
-def _below(trial: ValidParameters, problem: Problem, delta: float, configured: Weighting) -> Notes:
+def _below(
+    trial: ValidParameters, problem: Problem, delta: float | None, configured: Weighting
+) -> Notes:
     """Which configured thresholds lie below the certificate, and the value needed.
 
     Implements: GV-7.
@@ -219,21 +221,23 @@ def _below(trial: ValidParameters, problem: Problem, delta: float, configured: W
     name, bits = configured.name, trial.lattice.precision.fraction_bits
     try:
         found = _certified(trial, problem, delta, CertifiedThresholds())
-    except CertificateError as error:
+    except (CertificateError, UnknownError) as error:
         return (f"check {name}: there is no certificate: {error}",)
     needed = certified_weighting(name, configured.weights, found, trial.graph.agents, bits)
     return tuple(f"check {shortfall}" for shortfall in shortfalls(configured, needed))
 
 
 def _certified(
-    trial: ValidParameters, problem: Problem, delta: float, part: CertifiedThresholds
+    trial: ValidParameters, problem: Problem, delta: float | None, part: CertifiedThresholds
 ) -> Thresholds:
     level, weights = _level(trial, delta, part), trial.weightings[0].weights
     return calibrate(problem, trial.graph, trial.lattice.schedule, weights, level)
 
 
-def _level(trial: ValidParameters, delta: float, part: CertifiedThresholds) -> Level:
+def _level(trial: ValidParameters, delta: float | None, part: CertifiedThresholds) -> Level:
     """What the certificate may use; which statistic it is for is a matter of the reading."""
+    if delta is None:
+        raise CertificateError("a certificate needs delta, which is not known", clause="GU-9")
     unit = 2.0**-trial.lattice.precision.fraction_bits
     return Level(
         part.theta,

@@ -91,7 +91,7 @@ class Shapes:
         return [f"{v}/{slot}" for v in order for slot in slots[v]]
 
 
-def _dimension(loss: parts.LossPart) -> int:
+def _dimension(loss: parts.AnyLoss) -> int:
     match loss:
         case parts.Quadratics():
             return len(loss.agents[0].centre)

@@ -6,18 +6,21 @@ adversaries of this package can bring about everything that the protocol can ans
 
 import itertools
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import attrs
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from valid_ref.adversary.catalogue import AttackPart
+from valid_ref.adversary.attack import Attack
 from valid_ref.adversary.edits import Edits
 from valid_ref.alarms import Alarm
 from valid_ref.errors import ValidRefError
 from valid_ref.guarantees.calibration import Tails
 from valid_ref.guarantees.outcome import Outcome
+from valid_ref.named_parts import name_of
 from valid_ref.runs import Run, run
 from valid_ref.scenario import Scenario, parts, prepare
+from valid_ref.scenario.build import build_graph
 from valid_ref.testing import problems
 from valid_ref.testing.attacks import named_attacks
 from valid_ref.testing.strategies import GENEROUS, adversarial_scenarios, scenarios
@@ -74,7 +77,9 @@ def reached(finished: Run) -> set[Goal]:
 def describe(scenario: Scenario) -> str:
     """A scenario in a line: its size, its Byzantine agents, its attack."""
     graph, attack = scenario.graph, scenario.attack
-    size = graph.name if isinstance(graph, parts.Family) else f"{graph.agents} agents"
+    size = f"{build_graph(scenario).agents} agents"
+    if isinstance(graph, parts.Family):
+        size = graph.name
     if isinstance(attack, Edits):
         story = "; ".join(str(edit) for edit in attack.edits)
     else:
@@ -82,12 +87,13 @@ def describe(scenario: Scenario) -> str:
     return f"{size}, T = {scenario.rounds}, B = {list(scenario.byzantine)}: {story}"
 
 
-def _named(attack: AttackPart) -> str:
-    """The kind of an attack and the options that are not the default."""
-    fields = attrs.fields(type(attack))
+def _named(attack: Attack) -> str:
+    """The name of an attack and the options that are not the default."""
+    kind: Any = type(attack)
+    fields = attrs.fields(kind) if attrs.has(kind) else ()
     options = {field.name: getattr(attack, field.name) for field in fields}
     changed = [f"{f.name}={options[f.name]}" for f in fields if options[f.name] != f.default]
-    return " ".join([attack.kind, *changed])
+    return " ".join([name_of(attack), *changed])
 
 
 def sweep(generated: int = 300, batches: int = 20) -> Iterator[Scenario]:

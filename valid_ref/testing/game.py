@@ -30,6 +30,8 @@ from valid_ref.testing.problems import Network, networks
 from valid_ref.testing.strategies import GENEROUS
 from valid_ref.wide import WideIntegers
 
+__all__ = ["Game", "GameError"]
+
 
 class GameError(AssertionError):
     """The network broke a law or a promise; the message says which."""

@@ -39,6 +39,16 @@ from valid_ref.runs import Run
 from valid_ref.scenario import Prepared
 from valid_ref.scenario.parts import DerivedBounds
 
+__all__ = [
+    "Position",
+    "advance",
+    "broken_laws",
+    "broken_promises",
+    "early_alarms",
+    "largest_spread",
+    "opening",
+]
+
 
 @attrs.frozen
 class Position:

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from valid_ref.adversary.catalogue import ATTACKS, AttackPart, describe
 from valid_ref.document import structure, unstructure
+from valid_ref.named_parts import parse_part
 from valid_ref.oracle import recording_digest
 from valid_ref.runs import run
 from valid_ref.scenario import Scenario, parts, scenario_from_json, scenario_schema, scenario_text
-from valid_ref.scenario.scenario import parse_part
 from valid_ref.schedule import Precision
 
 NAMES = [kind for kind in ATTACKS if kind != "edits"]

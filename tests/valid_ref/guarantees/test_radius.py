@@ -37,9 +37,9 @@ from valid_ref.lattice import FloatVector
 from valid_ref.losses import LogisticRegression, Loss, Quadratic, RidgeLeastSquares
 from valid_ref.losses.loss import FloatMatrix, sample_noise
 from valid_ref.losses.loss import Noise as Kind
+from valid_ref.named_parts import parse_part
 from valid_ref.runs import Run, run
 from valid_ref.scenario import Scenario, parts
-from valid_ref.scenario.scenario import parse_part
 
 WIDE = parts.Check("t^1", parts.Polynomial(1), parts.ConfiguredThresholds(1e6, 1e9))
 LOSSES = (
