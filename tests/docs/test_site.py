@@ -10,6 +10,8 @@ from threading import Thread
 
 import pytest
 
+import valid_ref
+
 from docs.site.check import problems
 from tests.browser import Opened
 
@@ -123,3 +125,10 @@ def test_the_check_finds_what_is_broken(tmp_path: Path) -> None:
 
 def test_a_site_without_pages_is_a_problem(tmp_path: Path) -> None:
     assert problems(tmp_path) == [f"{tmp_path}: there are no pages"]
+
+
+def test_the_reference_has_every_package_for_use_from_outside() -> None:
+    pages = (ROOT / "docs" / "reference").glob("*.md")
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    described = set(re.findall(r"^\.\. automodule:: (\S+)$", text, re.MULTILINE))
+    assert {"valid_ref", *valid_ref.PACKAGES} <= described

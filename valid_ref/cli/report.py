@@ -15,6 +15,7 @@ from valid_ref.cli.summary import summary
 from valid_ref.errors import ValidRefError
 from valid_ref.explore.counterexample import FORMAT as SCRIPT_FORMAT
 from valid_ref.explore.counterexample import Script, replay_script
+from valid_ref.named_parts import name_of
 from valid_ref.oracle import check, open_recording
 from valid_ref.printable import printable
 from valid_ref.report import (
@@ -159,8 +160,8 @@ def _watched(source: Path | None, chosen: options.Chosen, *, hidden: bool) -> Wa
         return watch_recording(opened, check(opened), label)
     scenario = options.chosen_scenario(source, chosen)
     if source is None and chosen != options.Chosen():
-        kind = getattr(scenario.attack, "kind", None)
-        label = f"attack {kind}" if kind else "everybody honest"
+        attack = scenario.attack
+        label = "everybody honest" if attack is None else f"attack {name_of(attack)}"
     return watch_run(run_shown(scenario, hidden=hidden), label)
 
 

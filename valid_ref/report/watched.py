@@ -13,6 +13,7 @@ from valid_ref.guarantees.outcome import Judgement, Outcome
 from valid_ref.lattice import from_lattice
 from valid_ref.losses import Problem
 from valid_ref.machine import Round
+from valid_ref.named_parts import name_of
 from valid_ref.oracle import Divergence, Recording, Verdict
 from valid_ref.oracle.check import recorded_problem
 from valid_ref.printable import printable
@@ -79,12 +80,12 @@ def watch_run(finished: Run, label: str) -> Watched:
         text = "no model" if real is None else f"model {vector(real)}"
         ends.append(End(verdict, text, tuple(map(alarm_line, state.memory.alarms))))
     scenario = finished.scenario
-    attack = getattr(scenario.attack, "kind", None)
+    attack = None if scenario.attack is None else name_of(scenario.attack)
     facts = (
         *parameter_facts(parameters),
         ("coins", str(scenario.coins)) if scenario.seed is None else ("seed", str(scenario.seed)),
         ("Byzantine agents", _names(execution.byzantine)),
-        *((("attack", str(attack)),) if attack else ()),
+        *((("attack", attack),) if attack else ()),
     )
     return Watched(
         label=label,

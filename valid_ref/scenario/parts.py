@@ -90,7 +90,8 @@ class _Graphs(NamedParts):
 
     def read(self, value: Any, path: str) -> Any:
         """A graph from an object, or from a text."""
-        if not isinstance(value, str) or IN_A_MODULE.fullmatch(value) or value in self.registered():
+        name = value.partition(":")[0] if isinstance(value, str) else ""
+        if not name or IN_A_MODULE.fullmatch(value) or name in self.registered():
             return super().read(value, path)
         try:
             check_family(value)
