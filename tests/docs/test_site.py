@@ -11,7 +11,6 @@ from threading import Thread
 import pytest
 
 import valid_ref
-
 from docs.site.check import problems
 from tests.browser import Opened
 
