@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check deep bench coq coq-oracle clean
+.PHONY: demo test check docs deep bench coq coq-oracle clean
 
 demo: $(READY)
 	$(BIN)/valid-ref demo -o demo.html
@@ -19,6 +19,12 @@ check: $(READY)
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/valid-ref trace --check
 	$(BIN)/valid-ref vectors --check
+
+docs: $(VENV)/.ready-docs
+	rm -rf build/site
+	$(BIN)/python -m sphinx --jobs 2 --quiet --fresh-env --fail-on-warning --keep-going -c docs/site . build/site
+	$(BIN)/python docs/site/check.py build/site
+	@echo "open build/site/index.html"
 
 deep: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,fuzz]"
@@ -42,6 +48,10 @@ coq-oracle: $(READY)
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	touch $@
+
+$(VENV)/.ready-docs: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,docs]"
 	touch $@
 
 clean:

@@ -10,9 +10,13 @@ the programs that they start, compile the packages and the tests once and not ea
 
 import os
 import sys
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
+
+from tests.browser import browser
 
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -45,3 +49,9 @@ settings.register_profile(
     "mutants", parent=settings.get_profile("ci"), phases=[Phase.explicit, Phase.generate]
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator:
+    """A browser for all tests of a session; they are skipped where there is none."""
+    yield from browser()

@@ -1,11 +1,11 @@
-"""A real browser, where there is one: Debian's chromium, driven by playwright."""
+"""Pages of runs, opened in a real browser where there is one."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.browser import Opened
 from valid_ref.adversary.models import Equivocation
 from valid_ref.report import erratum_view, render_page, view_of, watch_run
 from valid_ref.runs import run
@@ -13,31 +13,9 @@ from valid_ref.scenario import Scenario, parts
 from valid_ref.trace import load_specification
 from valid_ref.witness import WITNESSES
 
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 SMALL = Scenario(
     graph=parts.Family("complete:5"), rounds=12, loss=parts.RandomQuadratics(2), seed=0
 )
-
-
-@pytest.fixture(scope="session")
-def chromium(tmp_path_factory) -> Iterator:
-    """One browser with a profile of its own; skipped where there is none."""
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
-    if program is None:
-        pytest.skip("no chromium: install the Debian package chromium")
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=program, args=FLAGS, headless=True)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="session")
@@ -66,21 +44,6 @@ def pages(tmp_path_factory) -> Path:
     for name, view in views.items():
         (home / f"{name}.html").write_text(render_page(view), encoding="utf-8")
     return home
-
-
-class Opened:
-    """A page that was opened, with everything it complained about or asked for."""
-
-    def __init__(self, page) -> None:
-        self.page = page
-        self.complaints: list[str] = []
-        self.requests: list[str] = []
-        page.on("console", lambda message: self.complaints.append(message.text))
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("request", lambda request: self.requests.append(request.url))
-
-    def text(self, selector: str) -> str:
-        return self.page.inner_text(selector)
 
 
 @pytest.fixture

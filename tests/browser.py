@@ -1,0 +1,43 @@
+"""A real browser, where there is one: Debian's chromium, driven by playwright."""
+
+import shutil
+from collections.abc import Iterator
+
+import pytest
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+def browser() -> Iterator:
+    """One browser with a profile of its own; skipped where there is none."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        pytest.skip("no chromium: install the Debian package chromium")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=program, args=FLAGS, headless=True)
+        yield browser
+        browser.close()
+
+
+class Opened:
+    """A page that was opened, with everything it complained about or asked for."""
+
+    def __init__(self, page) -> None:
+        self.page = page
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        page.on("console", lambda message: self.complaints.append(message.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("request", lambda request: self.requests.append(request.url))
+
+    def text(self, selector: str) -> str:
+        return self.page.inner_text(selector)
