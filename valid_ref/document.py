@@ -1,7 +1,8 @@
 """JSON documents and frozen classes: one description gives reading, writing and the schema.
 
 A class is read from an object with exactly its fields; a union of classes is told apart by the
-field "kind". Every refusal names the JSON path.
+field "kind". `Annotated[.., reader]` leaves reading and naming to the reader, as `named_parts` does
+for classes that anybody may bring. Every refusal names the JSON path.
 """
 
 import difflib
@@ -12,7 +13,7 @@ import json
 import math
 import types
 from collections.abc import Mapping
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Protocol, Union, get_args, get_origin, get_type_hints
 
 import attrs
 
@@ -23,6 +24,19 @@ Json = Any
 
 class DocumentError(ValidRefError):
     """A document that is not of the form demanded; the message begins with the JSON path."""
+
+
+class Reader(Protocol):
+    """What stands in `Annotated` beside a type whose values it reads, names and describes."""
+
+    def read(self, value: Json, path: str) -> Any:
+        """A value from parsed JSON."""
+
+    def name_of(self, value: Any) -> str:
+        """What documents say as the "kind" of a value."""
+
+    def schema(self) -> dict[str, Json]:
+        """The JSON schema of all values."""
 
 
 def read_json(text: str) -> Json:
@@ -87,6 +101,8 @@ def structure_by_definition(kind: Any, value: Json, path: str) -> Any:
     Implements: VA-6.
     """
     origin = _origin(kind)
+    if (reader := reader_of(kind)) is not None and (value is not None or not _optional(kind)):
+        return reader.read(value, path)
     if origin in {Union, types.UnionType}:
         return _structure_union(get_args(kind), value, path)
     if origin is tuple:
@@ -95,7 +111,7 @@ def structure_by_definition(kind: Any, value: Json, path: str) -> Any:
         return _structure_class(kind, value, path)
     if choices := _choices(kind):
         if value not in choices:
-            raise _wrong(path, f"one of {', '.join(map(repr, choices))}", value)
+            raise wrong(path, f"one of {', '.join(map(repr, choices))}", value)
         return value if origin is Literal else kind(value)
     return _structure_scalar(kind, value, path)
 
@@ -103,6 +119,20 @@ def structure_by_definition(kind: Any, value: Json, path: str) -> Any:
 @functools.cache
 def _origin(kind: Any) -> Any:
     return get_origin(kind)
+
+
+@functools.cache
+def reader_of(kind: Any) -> Reader | None:
+    """The reader of a type, or of the one other type beside None."""
+    if get_origin(kind) is Annotated:
+        found: Reader = get_args(kind)[1]
+        return found
+    others = [k for k in get_args(kind) if k is not type(None)]
+    return reader_of(others[0]) if _optional(kind) and len(others) == 1 else None
+
+
+def _optional(kind: Any) -> bool:
+    return _origin(kind) in {Union, types.UnionType} and type(None) in get_args(kind)
 
 
 @functools.cache
@@ -120,12 +150,12 @@ def _structure_scalar(kind: Any, value: Json, path: str) -> Any:
         except OverflowError:
             number = math.inf
         if not math.isfinite(number):
-            raise _wrong(path, "a finite number", value)
+            raise wrong(path, "a finite number", value)
         return number
     if kind in {int, bool, str} and type(value) is kind:
         return value
     names = {float: "a number", int: "an integer", bool: "true or false", str: "a string"}
-    raise _wrong(path, names.get(kind, str(kind)), value)
+    raise wrong(path, names.get(kind, str(kind)), value)
 
 
 def _structure_union(kinds: tuple[Any, ...], value: Json, path: str) -> Any:
@@ -136,12 +166,12 @@ def _structure_union(kinds: tuple[Any, ...], value: Json, path: str) -> Any:
     if not classes:
         return structure(next((k for k in others if k is type(value)), others[0]), value, path)
     if not isinstance(value, Mapping):
-        raise _wrong(path, "an object", value)
+        raise wrong(path, "an object", value)
     name = value.get("kind")
     if not isinstance(name, str) or name not in classes:
         raise DocumentError(
-            f"{path}.kind: {_shown(name)} is not one of {', '.join(sorted(classes))}"
-            + _suggestion(str(name), classes),
+            f"{path}.kind: {shown(name)} is not one of {', '.join(sorted(classes))}"
+            + suggestion(str(name), classes),
             clause="VA-6",
         )
     rest = {key: item for key, item in value.items() if key != "kind"}
@@ -150,13 +180,13 @@ def _structure_union(kinds: tuple[Any, ...], value: Json, path: str) -> Any:
 
 def _structure_tuple(kinds: tuple[Any, ...], value: Json, path: str) -> tuple[Any, ...]:
     if not isinstance(value, list | tuple):
-        raise _wrong(path, "an array", value)
+        raise wrong(path, "an array", value)
     if kinds[-1] is Ellipsis:
         if kinds[0] in {int, str, bool} and all(type(item) is kinds[0] for item in value):
             return tuple(value)
         kinds = (kinds[0],) * len(value)
     if len(value) != len(kinds):
-        raise _wrong(path, f"an array of {len(kinds)}", value)
+        raise wrong(path, f"an array of {len(kinds)}", value)
     return tuple(
         structure(kind, item, f"{path}[{index}]")
         for index, (kind, item) in enumerate(zip(kinds, value, strict=True))
@@ -177,18 +207,18 @@ def _fields(kind: type) -> dict[str, Any]:
 
 @functools.cache
 def _hints(kind: type) -> dict[str, Any]:
-    hints = get_type_hints(kind)
+    hints = get_type_hints(kind, include_extras=True)
     return {name: hints[field.name] for name, field in _fields(kind).items()}
 
 
 def _structure_class(kind: type, value: Json, path: str) -> Any:
     if not isinstance(value, Mapping):
-        raise _wrong(path, "an object", value)
+        raise wrong(path, "an object", value)
     hints, fields = _hints(kind), _fields(kind)
     for name in value:
         if name not in fields:
             raise DocumentError(
-                f"{path}.{name}: unknown field" + _suggestion(str(name), fields), clause="VA-6"
+                f"{path}.{name}: unknown field" + suggestion(str(name), fields), clause="VA-6"
             )
     for name, field in fields.items():
         if name not in value and field.default is attrs.NOTHING:
@@ -202,8 +232,10 @@ def _structure_class(kind: type, value: Json, path: str) -> Any:
         raise DocumentError(f"{path}: {error.message}", clause=error.clause) from None
 
 
-def unstructure(value: Any) -> Json:
+def unstructure(value: Any, declared: Any = None) -> Json:
     """The JSON form of a value; classes of unions carry their kind.
+
+    `declared` is the type of the place that the value is for, where that has a reader.
 
     Implements: VA-6.
     """
@@ -213,12 +245,17 @@ def unstructure(value: Any) -> Json:
         rows = value if set(map(type, value)) == {tuple} else ()
         if rows and not set(map(type, itertools.chain.from_iterable(rows))) - {int}:
             return [*map(list, rows)]  # rows of integers, all at once
-        return [unstructure(item) for item in value]
+        inner = (*get_args(declared), None)[0]
+        return [unstructure(item, inner) for item in value]
     kind: type = type(value)
     if attrs.has(kind):
+        reader, hints = reader_of(declared), _hints(kind)
         named = {"kind": value.kind} if hasattr(value, "kind") else {}
-        fields = _fields(kind).items()
-        return named | {name: unstructure(getattr(value, field.name)) for name, field in fields}
+        named = named if reader is None else {"kind": reader.name_of(value)}
+        return named | {
+            name: unstructure(getattr(value, field.name), hints[name])
+            for name, field in _fields(kind).items()
+        }
     return value
 
 
@@ -228,20 +265,26 @@ def schema(kind: Any) -> dict[str, Json]:
     Implements: VA-6.
     """
     origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        described: dict[str, Json] = arguments[1].schema()
+        return described
     if origin in {Union, types.UnionType}:
         return {"anyOf": [schema(k) for k in arguments]}
-    if origin is tuple and arguments[-1] is Ellipsis:
-        return {"type": "array", "items": schema(arguments[0])}
     if origin is tuple:
-        size = len(arguments)
-        items = [schema(k) for k in arguments]
-        return {"type": "array", "prefixItems": items, "minItems": size, "maxItems": size}
+        return _tuple_schema(arguments)
     if isinstance(kind, type) and attrs.has(kind):
         return _class_schema(kind)
     if choices := _choices(kind):
         return {"enum": choices}
     names = {float: "number", int: "integer", bool: "boolean", str: "string", type(None): "null"}
     return {"type": names[kind]}
+
+
+def _tuple_schema(kinds: tuple[Any, ...]) -> dict[str, Json]:
+    if kinds[-1] is Ellipsis:
+        return {"type": "array", "items": schema(kinds[0])}
+    size, items = len(kinds), [schema(k) for k in kinds]
+    return {"type": "array", "prefixItems": items, "minItems": size, "maxItems": size}
 
 
 def _class_schema(kind: type) -> dict[str, Json]:
@@ -266,11 +309,12 @@ def _kind(cls: Any) -> str | None:
     return getattr(cls, "kind", None)
 
 
-def _wrong(path: str, expected: str, value: Json) -> DocumentError:
-    return DocumentError(f"{path}: expected {expected}, found {_shown(value)}", clause="VA-6")
+def wrong(path: str, expected: str, value: Json) -> DocumentError:
+    """The refusal of a value where something else is expected."""
+    return DocumentError(f"{path}: expected {expected}, found {shown(value)}", clause="VA-6")
 
 
-def _shown(value: Json) -> str:
+def shown(value: Json) -> str:
     """The beginning of a value; no more of it is looked at than is shown."""
     text = ""
     for part in json.JSONEncoder(default=str).iterencode(value):
@@ -280,6 +324,7 @@ def _shown(value: Json) -> str:
     return text
 
 
-def _suggestion(name: str, known: Mapping[str, object]) -> str:
+def suggestion(name: str, known: Mapping[str, object]) -> str:
+    """What was meant instead of a name, or else what there is."""
     close = difflib.get_close_matches(name[:60], known, n=1)
     return f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(sorted(known))}"

@@ -13,11 +13,13 @@ from valid_ref.coins import Coins, check_hexadecimal, fresh
 from valid_ref.document import (
     DocumentError,
     read_json,
+    reader_of,
     schema,
     structure,
     unstructure,
 )
 from valid_ref.lattice import MERSENNE_61
+from valid_ref.named_parts import options_of
 from valid_ref.protocols.parameters import CheckedKeys
 from valid_ref.reading import Reading
 from valid_ref.scenario.parts import (
@@ -194,15 +196,10 @@ def scenario_schema() -> dict[str, Any]:
 
 def parse_part(kind: Any, text: str, path: str) -> Any:
     """A part from `kind:name=value,name=value`; values are JSON, or else plain strings."""
+    if reader_of(kind) is not None:
+        return structure(kind, text, path)
     name, _colon, rest = text.partition(":")
-    document: dict[str, Any] = {"kind": name}
-    for item in filter(None, rest.split(",")):
-        key, _equals, value = item.partition("=")
-        try:
-            document[key.strip()] = json.loads(value)
-        except (ValueError, RecursionError):  # also an integer of too many digits
-            document[key.strip()] = value
-    return structure(kind, document, path)
+    return structure(kind, {"kind": name, **options_of(rest)}, path)
 
 
 def parse_integers(text: str) -> tuple[int, ...]:

@@ -1,0 +1,157 @@
+"""Parts that anybody may bring, found by name: in the package, in entry points, in modules.
+
+A part is a frozen attrs class whose fields are its options. In a document it is an object with the
+`kind` that names the class, or a text: `benign:fraction=0.5`, `my_attacks:Loud:sigma=3`.
+"""
+
+import importlib
+import json
+import re
+from collections.abc import Mapping
+from importlib.metadata import entry_points
+from typing import Any
+
+import attrs
+
+from valid_ref.document import DocumentError, schema, shown, structure, suggestion, wrong
+
+IN_A_MODULE = re.compile(r"([^\W\d][\w.]*:[^\W\d]\w*)(?::(.*))?", re.DOTALL)
+"""`module:Name`, and the options after it. A piece with "=" is an option, not a name."""
+
+OPTIONS = re.compile(r",(?![^\[\]]*\])")
+"""What stands between two options: a comma outside brackets."""
+
+
+def own_kind(part: type) -> str | None:
+    """The kind that a class says of itself; an inherited one is that of another class."""
+    kind = vars(part).get("kind")
+    return kind if isinstance(kind, str) else None
+
+
+def name_of(part: object) -> str:
+    """The name by which documents find the class of a part: its kind, or else `module:Name`."""
+    kind = type(part)
+    return own_kind(kind) or f"{kind.__module__}:{kind.__qualname__}"
+
+
+@attrs.frozen
+class NamedParts:
+    """The classes that one place of a document admits; stands in `Annotated` beside their type.
+
+    `what` is the word for such a part; `known` are the classes of the package, `group` is that of
+    the entry points, and `methods` is what every class must have.
+
+    Implements: VA-6.
+    """
+
+    what: str
+    known: tuple[type, ...]
+    group: str
+    methods: tuple[str, ...]
+
+    def read(self, value: Any, path: str) -> Any:
+        """A part from an object with its kind and options, or from a text."""
+        found = self._words(value) if isinstance(value, str) else value
+        if not isinstance(found, Mapping):
+            raise wrong(path, "an object, or a text like name:option=value", value)
+        options = {key: item for key, item in found.items() if key != "kind"}
+        return structure(self.find(found.get("kind"), path), options, path)
+
+    def name_of(self, value: object) -> str:
+        """The name that `find` finds again."""
+        return name_of(value)
+
+    def schema(self) -> dict[str, Any]:
+        """The classes of the package in full; of others only that they have a name."""
+        other = {
+            "type": "object",
+            "description": "A class of your own, as module:Name, or the name of an entry point.",
+            "properties": {"kind": {"type": "string", "not": {"enum": [*self.kinds]}}},
+            "required": ["kind"],
+        }
+        text = {"type": "string", "description": "name:option=value,option=value"}
+        return {"anyOf": [*map(schema, self.known), other, text]}
+
+    @property
+    def kinds(self) -> Mapping[str, type]:
+        """The classes of the package by their kinds."""
+        return {kind: part for part in self.known if (kind := own_kind(part)) is not None}
+
+    def registered(self) -> Mapping[str, str]:
+        """The entry points of the group: where each name leads."""
+        return {point.name: point.value for point in entry_points(group=self.group)}
+
+    def _words(self, text: str) -> dict[str, Any]:
+        """The object that a text stands for."""
+        name, _colon, rest = text.partition(":")
+        found = IN_A_MODULE.fullmatch(text)
+        if found is not None and name not in self.kinds:
+            name, rest = found[1], found[2] or ""
+        return {"kind": name, **options_of(rest)}
+
+    def find(self, name: object, path: str = "$") -> type:
+        """The class with this name, which has all that a part needs."""
+        if isinstance(name, str) and name in self.kinds:
+            return self.kinds[name]
+        registered = self.registered()
+        target = registered.get(name, name) if isinstance(name, str) else ""
+        if IN_A_MODULE.fullmatch(target) is None:
+            known = {**self.kinds, **registered}
+            raise DocumentError(
+                f"{path}.kind: {shown(name)} is not one of {', '.join(sorted(known))}, nor a class "
+                f"of yours as module:Name{suggestion(str(name), known)}",
+                clause="VA-6",
+            )
+        found = _imported(target, path)
+        self.require(found, path)
+        return found
+
+    def require(self, part: type, path: str = "$") -> None:
+        """Refuse a class that is no such part, or that a document could not find again."""
+        place = f"{path}: {part.__module__}:{part.__qualname__}"
+        missing = [name for name in self.methods if not hasattr(part, name)]
+        if not attrs.has(part) or part.__hash__ is None:
+            raise DocumentError(f"{place} is not a frozen attrs class", clause="VA-6")
+        if missing:
+            raise DocumentError(
+                f"{place} is no {self.what}: it has no {' and no '.join(missing)}", clause="VA-6"
+            )
+        kind = own_kind(part)
+        if kind is None:
+            if part.__module__ == "__main__" or "<locals>" in part.__qualname__:
+                raise DocumentError(
+                    f"{place} could not be found again: put the class into a module of its own",
+                    clause="VA-6",
+                )
+        elif part not in self.known and kind not in self.registered():
+            raise DocumentError(
+                f"{place} has kind = {kind!r}, by which it cannot be found again: leave kind out, "
+                f"or make {kind!r} an entry point of the group {self.group}",
+                clause="VA-6",
+            )
+
+
+def options_of(text: str) -> dict[str, Any]:
+    """The options in `name=value,name=value`; values are JSON, or else plain strings."""
+    found: dict[str, Any] = {}
+    for item in filter(None, OPTIONS.split(text)):
+        key, _equals, value = item.partition("=")
+        try:
+            found[key.strip()] = json.loads(value)
+        except (ValueError, RecursionError):  # also an integer of too many digits
+            found[key.strip()] = value
+    return found
+
+
+def _imported(target: str, path: str) -> type:
+    """The class at `module:Name`."""
+    module, _colon, name = target.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), name, None)
+    except Exception as error:  # whatever a module of somebody else's does
+        raise DocumentError(
+            f"{path}.kind: cannot import {module}: {type(error).__name__}: {error}", clause="VA-6"
+        ) from error
+    if not isinstance(found, type):
+        raise DocumentError(f"{path}.kind: {module} has no class {name}", clause="VA-6")
+    return found
