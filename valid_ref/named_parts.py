@@ -108,6 +108,8 @@ class NamedParts:
 
     def require(self, part: type, path: str = "$") -> None:
         """Refuse a class that is no such part, or that a document could not find again."""
+        if part in self.known:
+            return
         place = f"{path}: {part.__module__}:{part.__qualname__}"
         missing = [name for name in self.methods if not hasattr(part, name)]
         if not attrs.has(part) or part.__hash__ is None:
@@ -123,7 +125,7 @@ class NamedParts:
                     f"{place} could not be found again: put the class into a module of its own",
                     clause="VA-6",
                 )
-        elif part not in self.known and kind not in self.registered():
+        elif kind not in self.registered():
             raise DocumentError(
                 f"{place} has kind = {kind!r}, by which it cannot be found again: leave kind out, "
                 f"or make {kind!r} an entry point of the group {self.group}",

@@ -1,4 +1,4 @@
-"""Parts of somebody else: found by their names, written by the same, refused where they are none."""
+"""Parts that anybody brings: found by their names, written by the same, refused if they are none."""
 
 import enum
 import sys
