@@ -110,8 +110,8 @@ class NamedParts:
         if IN_A_MODULE.fullmatch(target) is None:
             known = {**self.kinds, **registered}
             raise DocumentError(
-                f"{path}.kind: {shown(name)} is not one of {', '.join(sorted(known))}, nor a class "
-                f"of yours as module:Name{suggestion(str(name), known)}",
+                f"{path}.kind: no {self.what} is called {shown(name)} (a class of your own: "
+                f"module:Name){suggestion(str(name), known)}",
                 clause="VA-6",
             )
         found = _imported(target, path)

@@ -132,7 +132,7 @@ def test_a_run_does_not_go_on_with_another_text_of_a_part(run: Path) -> None:
         (("--rule", "my_parts:Nowhere"), r"mine.toml: rules\[0\].kind: my_parts has no class"),
         (("--rule", "my_parts:Net"), r"rules\[0\]: my_parts:Net is no rule: it has no check"),
         (("--attack", "my_parts:Shout:factr=2"), r"attacks\[0\].factr: unknown .* mean 'factor'"),
-        (("--attack", "shout"), r'attacks\[0\].kind: "shout" is not one of alie'),
+        (("--attack", "shout"), r'attacks\[0\].kind: no attack is called "shout" \(.*\); known: alie'),
         (("--set", "model=my_part:Net"), "cannot import my_part: ModuleNotFoundError"),
         (("--rule", "valid", "--rule", "valid"), "rules: one stands twice"),
         (("--set", "partition.kind=rotated"), "cannot be turned; take another partition"),

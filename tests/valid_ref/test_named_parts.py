@@ -116,8 +116,8 @@ def test_a_part_is_read_by_its_name_and_written_with_it(written: object, part: S
 @pytest.mark.parametrize(
     ("written", "words"),
     [
-        ("quite", r"\$.last.kind: \"quite\" is not one of quiet, nor .*; did you mean 'quiet'"),
-        ({"volume": 1}, "kind: null is not one of quiet"),
+        ("quite", r"\$.last.kind: no \w+ is called \"quite\" \(.*\); did you mean 'quiet'"),
+        ({"volume": 1}, r"kind: no \w+ is called null \(.*\); known: quiet"),
         (7, "expected an object, or a text"),
         ("no_such_module:Loud", "cannot import no_such_module: ModuleNotFoundError"),
         (f"{HERE}:Silent", f"{HERE} has no class Silent"),

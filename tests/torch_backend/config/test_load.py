@@ -107,7 +107,7 @@ def test_defaults_are_those_of_the_specification() -> None:
         ("batch = 0", "batch = 0 is not an integer from 1 on"),
         ("batch = true", "batch: expected an integer, found true"),
         ('pixels = "grey"', "pixels: expected one of 'standardised', 'unit'"),
-        ('model = { kind = "mpl" }', 'model.kind: "mpl" is not one of'),
+        ('model = { kind = "mpl" }', 'model.kind: no model is called "mpl"'),
         ('model = { kind = "mpl" }', "did you mean 'mlp'?"),
         ('[[rules]]\nkind = "ubar"\nroh = 1', "rules[0].roh: unknown field; did you mean 'rho'?"),
         ('[[rules]]\nkind = "ubar"\nrho = 2', "rules[0]: "),
