@@ -1,6 +1,9 @@
 """Figures: files that can be read, every series told apart without colour, the right numbers."""
 
+import csv
+import re
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,8 @@ from torch_backend.config.experiment import Job, described, experiment_document,
 from torch_backend.config.load import load
 from torch_backend.plot import STYLE, detection_figure, plot, rounds_figure, sigma_figure
 from torch_backend.results import FORMAT, CurveRow, Results, ResultsError
+from torch_backend.tables import detection_csv, detection_of
+from valid_ref.named_parts import name_of
 from valid_ref.protocols.parameters import exponential_weights
 
 EXPERIMENT = load("demo", quick=True, changes=["seeds=[1, 2]", "rounds=40"])
@@ -20,11 +25,11 @@ EXPERIMENT = load("demo", quick=True, changes=["seeds=[1, 2]", "rounds=40"])
 
 def accuracy(job: Job) -> float:
     """Made up: UBAR at .5, the others better, the second seed above the first."""
-    return (0.5 if job.rule.kind == "ubar" else 0.7) + 0.1 * (job.seed - 1)
+    return (0.5 if name_of(job.rule) == "ubar" else 0.7) + 0.1 * (job.seed - 1)
 
 
 def summary(job: Job, diverged: bool) -> dict[str, Any]:
-    attacked = job.attacked and job.rule.kind == "valid"
+    attacked = job.attacked and name_of(job.rule) == "valid"
     length = (10**12 if attacked else 10**9) << 28
     return {
         "job": job.name,
@@ -42,7 +47,7 @@ def summary(job: Job, diverged: bool) -> dict[str, Any]:
                 "heterogeneity": length**2,
             }
             for gamma in EXPERIMENT.detection.gammas
-            if job.rule.kind == "valid" and not diverged
+            if name_of(job.rule) == "valid" and not diverged
         ],
         "validation": None,
     }
@@ -126,9 +131,25 @@ def test_alarms_are_counted_under_the_accuracies() -> None:
 @pytest.mark.checks("EX-15", "EX-16")
 def test_runs_that_diverged_are_marked_and_enter_no_mean() -> None:
     with mpl.rc_context(STYLE):
-        figure = sigma_figure(made_up("valid_gaussian+sigma=1.0_seed=1"))
+        figure = sigma_figure(made_up("valid_gaussian+sigma=1.0+keeps_seed=1"))
     assert "1 of 2 diverged" in texts(figure)
     assert texts(figure).count("2/2") == 4  # who diverges has alarmed
+
+
+@pytest.mark.checks("EX-15", "EX-16")
+def test_figure_and_table_count_the_same_runs_where_some_diverged() -> None:
+    found = made_up("valid_gaussian+sigma=1.0+keeps_seed=1")
+    with mpl.rc_context(STYLE):
+        shown = texts(sigma_figure(found))
+    measured = detection_of(found)
+    assert measured is not None
+    rows = list(csv.DictReader(detection_csv(measured).splitlines()))
+    counts = Counter(f"{row['either']}/{row['runs']}" for row in rows)
+    assert counts == Counter(text for text in shown if re.fullmatch(r"\d/\d", text))
+    lost = [row for row in rows if row["diverged"] == "1"]
+    assert [(row["runs"], row["either"], row["optimality"]) for row in lost] == [
+        ("2", "2", "1")
+    ] * 2
 
 
 @pytest.mark.checks("EX-10", "EX-15")
