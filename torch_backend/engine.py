@@ -15,14 +15,16 @@ from torch_backend import lattice
 from torch_backend.attacks.attack import Edge, LearningDeviation, LearningView
 from torch_backend.data.batches import batch_indices
 from torch_backend.delivery import Said, alarms_after, deliver
-from torch_backend.errors import ConfigError
+from torch_backend.errors import ConfigError, ScreeningError
 from torch_backend.estimates import Estimates, Row, no_estimates
 from torch_backend.kernels import empty_tensor
 from torch_backend.program import Program
+from torch_backend.rules import RULES
 from torch_backend.rules.gossip import ValidRule, mix
 from torch_backend.rules.rule import Losses, Received
 from valid_ref.alarms import Alarm, Alarms, Raised
 from valid_ref.coins import Coins
+from valid_ref.named_parts import name_of
 from valid_ref.protocols.learn import PHASE
 
 __all__ = ["Program", "Said", "State", "advance", "diverged", "start"]
@@ -175,7 +177,29 @@ def _mixed(
         return mix(program.lattice, t, program.graph, received, points), points
     evaluate = batches.losses if program.rule.needs_losses else None
     Y, E = program.rule.mix(t, program.lattice, program.graph, received, evaluate)
+    if type(program.rule) not in RULES.known:
+        _require_mixed(program, received, {"base": Y, "point of evaluation": E})
     return Y, lattice.evaluation_points(program.lattice, E, program.dtype)
+
+
+def _require_mixed(program: Program, received: Received, mixed: Mapping[str, Tensor]) -> None:
+    """Refuse what a rule that somebody brought gives, where it is not of the form of `mix`.
+
+    Implements: EX-20.
+    """
+    limit = program.lattice.model_limit << program.lattice.precision.step_bits
+    for what, tensor in mixed.items():
+        if tensor.dtype != torch.int64 or tensor.shape != received.own.shape:
+            found = f"{tensor.dtype} of shape {tuple(tensor.shape)}"
+            needed = f"torch.int64 of shape {tuple(received.own.shape)}"
+        elif bool((tensor >= limit).any() | (tensor <= -limit).any()):
+            found, needed = "an entry out of range", f"entries below {limit} in size"
+        else:
+            continue
+        raise ScreeningError(
+            f"{name_of(program.rule)}: its {what} has {found}; needed are {needed}",
+            clause="EX-20",
+        )
 
 
 def _silenced(program: Program, gammas: Tensor, silent: frozenset[int]) -> Tensor:

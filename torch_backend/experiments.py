@@ -13,14 +13,9 @@ import numpy as np
 import torch
 
 from torch_backend import results
-from torch_backend.config.build import build_graph, data_digest, load_data
-from torch_backend.config.experiment import (
-    Experiment,
-    Job,
-    NoAttack,
-    experiment_document,
-    jobs,
-)
+from torch_backend.attacks import NoAttack
+from torch_backend.config.build import build_graph, data_digest, load_data, own_sources, tried_model
+from torch_backend.config.experiment import Experiment, Job, experiment_document, jobs
 from torch_backend.data.dataset import Dataset
 from torch_backend.distributed import RefusedElsewhereError, Team, TeamError, share
 from torch_backend.errors import BackendError, ConfigError
@@ -48,7 +43,7 @@ def header(experiment: Experiment, dataset: Dataset, options: Options) -> dict[s
 
     Implements: EX-12, EX-14, EX-18.
     """
-    model = experiment.model.build(dataset.features, dataset.classes)
+    model, own = tried_model(experiment, dataset), own_sources(experiment)
     agents = build_graph(experiment).agents
     return {
         "format": results.FORMAT,
@@ -68,7 +63,7 @@ def header(experiment: Experiment, dataset: Dataset, options: Options) -> dict[s
             "valid-ref": __version__,
         },
         "jobs": [job.name for job in jobs(experiment)],
-    }
+    } | ({"own": own} if own else {})
 
 
 def run_experiment(

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import attrs
 
 from torch_backend import results
+from torch_backend.attacks import NoAttack
 from torch_backend.calibrate import alarmed, calibrated
 from torch_backend.config.build import (
     build_program,
@@ -20,7 +21,7 @@ from torch_backend.config.build import (
     load_data,
     measuring_weightings,
 )
-from torch_backend.config.experiment import Experiment, Job, NoAttack
+from torch_backend.config.experiment import Experiment, Job
 from torch_backend.data.dataset import Dataset
 from torch_backend.engine import advance, diverged, start
 from torch_backend.errors import BackendError, ConfigError

@@ -54,6 +54,9 @@ def content(header: Mapping[str, Any], job: Job) -> dict[str, Any]:
         "experiment": experiment | {"detection": weights},
         "seed": job.seed,
     }
+    chosen = (experiment[place]["kind"] for place in ("data", "partition", "model"))
+    if own := {kind: header["own"][kind] for kind in chosen if kind in header.get("own", {})}:
+        found["own"] = own
     plain: dict[str, Any] = json.loads(json.dumps(found))
     return plain
 

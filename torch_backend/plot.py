@@ -12,7 +12,7 @@ from matplotlib.ticker import PercentFormatter
 
 from torch_backend.calibrate import Detection, Rate
 from torch_backend.results import CurveRow, Results, ResultsError
-from torch_backend.tables import Cell, cells, detection_of, experiment_of
+from torch_backend.tables import Cell, cells, detection_of, outline_of
 
 STYLE: dict[Any, Any] = {
     "font.size": 10,
@@ -46,7 +46,9 @@ def plot(results: Results, folder: Path) -> list[Path]:
     makers = {"rounds": rounds_figure, "sigma": sigma_figure, "detection": detection_figure}
     written = []
     with mpl.rc_context(STYLE):
-        for name in experiment_of(results).figures:
+        for name in outline_of(results).figures:
+            if name not in makers:
+                raise ResultsError(f"there is no figure {name!r}", clause="EX-15")
             figure = makers[name](results)
             written += [*_save(figure, folder / name)]
     return written
@@ -246,16 +248,12 @@ def detection_figure(results: Results) -> Figure:
 
 
 def _caption(results: Results) -> str:
-    experiment = experiment_of(results)
-    setting = {"rotated": "non-i.i.d.", "iid": "i.i.d."}.get(
-        experiment.partition.kind, experiment.partition.kind
-    )
-    return (
-        f"{experiment.data.kind.upper()}, {setting}, {results.header['agents']} agents, "
-        f"{experiment.rounds} rounds"
-    )
+    outline = outline_of(results)
+    setting = {"rotated": "non-i.i.d.", "iid": "i.i.d."}.get(outline.partition, outline.partition)
+    data = outline.data if ":" in outline.data else outline.data.upper()
+    return f"{data}, {setting}, {results.header['agents']} agents, {outline.rounds} rounds"
 
 
 def _spread(results: Results) -> str:
-    seeds = len(experiment_of(results).seeds)
+    seeds = len(outline_of(results).seeds)
     return f"; mean of {seeds} seeds, least to greatest" if seeds > 1 else "; one seed"

@@ -15,12 +15,13 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from torch_backend.calibrate import Detection, Joint, detection, sigma
-from torch_backend.config.build import calibration_setting
-from torch_backend.config.experiment import Experiment, jobs
-from torch_backend.results import Results, replace_file
+from torch_backend.calibrate import Detection, Joint, StatisticsSetting, detection, sigma
+from torch_backend.config.build import statistics_setting
+from torch_backend.config.experiment import DetectionOptions
+from torch_backend.results import RUN, Results, ResultsError, replace_file
+from torch_backend.rules import ValidRule
 from valid_ref.alarms import Alarm
-from valid_ref.document import structure
+from valid_ref.document import DocumentError, structure
 
 
 @attrs.frozen
@@ -47,10 +48,45 @@ class Cell:
     distance: float
 
 
-def experiment_of(results: Results) -> Experiment:
-    """The experiment whose results these are."""
-    found: Experiment = structure(Experiment, results.header["experiment"])
-    return found
+@attrs.frozen
+class Outline:
+    """What tables and figures need of an experiment, whatever rules and attacks it had.
+
+    It is read without the classes of the parts, so that those of other people, or of another
+    version, need not be there.
+
+    Implements: EX-20.
+    """
+
+    rounds: int
+    seeds: tuple[int, ...]
+    data: str
+    partition: str
+    detection: DetectionOptions
+    figures: tuple[str, ...]
+    calibrated: bool
+
+    @property
+    def setting(self) -> StatisticsSetting:
+        """What the statistics were measured with."""
+        return statistics_setting(self.rounds, self.detection)
+
+
+def outline_of(results: Results) -> Outline:
+    """The outline of the experiment whose results these are."""
+    document = results.header["experiment"]
+    try:
+        return Outline(
+            rounds=structure(int, document["rounds"], "rounds"),
+            seeds=structure(tuple[int, ...], document["seeds"], "seeds"),
+            data=structure(str, document["data"]["kind"], "data.kind"),
+            partition=structure(str, document["partition"]["kind"], "partition.kind"),
+            detection=structure(DetectionOptions, document["detection"], "detection"),
+            figures=structure(tuple[str, ...], document["figures"], "figures"),
+            calibrated=any(rule["kind"] == ValidRule.kind for rule in document["rules"]),
+        )
+    except (DocumentError, KeyError, TypeError) as error:
+        raise ResultsError(f"the experiment in {RUN} is damaged: {error}") from None
 
 
 def cells(results: Results) -> list[Cell]:
@@ -94,8 +130,8 @@ def detection_of(results: Results) -> Detection | None:
 
     Implements: EX-15.
     """
-    experiment = experiment_of(results)
-    wanted = sum(job.purpose != "measure" for job in jobs(experiment))
+    outline = outline_of(results)
+    wanted = len(outline.detection.seeds) if outline.calibrated else 0
     ended = [
         summary
         for summary in results.summaries
@@ -103,7 +139,7 @@ def detection_of(results: Results) -> Detection | None:
     ]
     if not wanted or len(ended) < wanted:
         return None
-    return detection(calibration_setting(experiment), results.summaries)
+    return detection(outline.setting, results.summaries)
 
 
 @attrs.frozen

@@ -32,6 +32,7 @@ from torch_backend.rules.gossip import ValidRule, mix
 from torch_backend.rules.rule import Received
 from valid_ref.alarms import Alarm
 from valid_ref.document import DocumentError, read_json, structure, unstructure
+from valid_ref.named_parts import name_of
 
 MODELS, SAID, ROUNDS = "models.bin", "said.bin", "rounds.jsonl"
 NARROW = np.dtype("<i4")
@@ -108,7 +109,7 @@ class TranscriptWriter:
     def __init__(self, directory: Path, program: Program) -> None:
         if not isinstance(program.rule, ValidRule):
             raise TranscriptError(
-                f"the rule {program.rule.kind} has no linear relation to validate; use valid"
+                f"the rule {name_of(program.rule)} has no linear relation to validate; use valid"
             )
         directory.mkdir(parents=True, exist_ok=True)
         self._program = program

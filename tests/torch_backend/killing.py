@@ -30,7 +30,7 @@ batch = 8
 rounds = 12
 seeds = [1]
 rules = [{ kind = "valid" }, { kind = "bridge-m" }]
-attacks = [{ kind = "none" }, { kind = "gaussian", sigma = 0.1, variant = "per_edge" }]
+attacks = ["none", "gaussian:sigma=0.1,per_edge=true,gradient=honest"]
 byzantine = [3]
 validate = true
 evaluation = { every = 3 }

@@ -126,7 +126,7 @@ def test_alarms_are_counted_under_the_accuracies() -> None:
 @pytest.mark.checks("EX-15", "EX-16")
 def test_runs_that_diverged_are_marked_and_enter_no_mean() -> None:
     with mpl.rc_context(STYLE):
-        figure = sigma_figure(made_up("valid_gaussian+sigma=1.0_seed=1"))
+        figure = sigma_figure(made_up("valid_gaussian+sigma=1.0+keeps_seed=1"))
     assert "1 of 2 diverged" in texts(figure)
     assert texts(figure).count("2/2") == 4  # who diverges has alarmed
 

@@ -1,10 +1,19 @@
 """What Byzantine agents say in the learning phase.
 
-An attack of your own is a frozen attrs class with the methods of `LearningAttack` (`Windowed` and
-`FalseModel` have most of them), whose fields are its options, and its name in the union below.
+An attack of your own is a frozen attrs class derived from `LearningAttack`, `Windowed` or
+`FalseModel`, whose fields are its options; experiments name it `module:Name`.
 """
 
-from torch_backend.attacks.attack import LearningAttack, LearningDeviation, LearningView
+from typing import Annotated
+
+from torch_backend.attacks.attack import (
+    FalseModel,
+    LearningAttack,
+    LearningDeviation,
+    LearningView,
+    NoAttack,
+    Windowed,
+)
 from torch_backend.attacks.false_models import (
     Alie,
     Gaussian,
@@ -15,40 +24,50 @@ from torch_backend.attacks.false_models import (
 )
 from torch_backend.attacks.gossip import Dissensus, Equivocation, Isolation, Silence, Spectral
 from torch_backend.attacks.gradients import (
-    Benign,
-    DriftPush,
     GradientLie,
     InconsistentGradient,
     LabelFlip,
+    OneLabel,
+    Push,
 )
+from valid_ref.named_parts import NamedParts
 
-AttackPart = (
-    Gaussian
-    | Replacement
-    | SignFlip
-    | Alie
-    | InnerProduct
-    | Mimic
-    | Dissensus
-    | Isolation
-    | Spectral
-    | Equivocation
-    | InconsistentGradient
-    | GradientLie
-    | DriftPush
-    | LabelFlip
-    | Benign
-    | Silence
+ATTACKS = NamedParts(
+    what="attack",
+    known=(
+        NoAttack,
+        Gaussian,
+        Replacement,
+        SignFlip,
+        Alie,
+        InnerProduct,
+        Mimic,
+        Dissensus,
+        Isolation,
+        Spectral,
+        Equivocation,
+        InconsistentGradient,
+        GradientLie,
+        Push,
+        LabelFlip,
+        OneLabel,
+        Silence,
+    ),
+    group="valid_torch.attacks",
+    methods=("check", "deviate", "labels"),
 )
-"""Any named attack; told apart by its kind."""
+"""The attacks that an experiment can name, beside those that anybody brings."""
+
+AttackPart = Annotated[NoAttack | LearningAttack, ATTACKS]
+"""Any attack of an experiment."""
 
 __all__ = [
+    "ATTACKS",
     "Alie",
     "AttackPart",
-    "Benign",
     "Dissensus",
-    "DriftPush",
     "Equivocation",
+    "FalseModel",
     "Gaussian",
     "GradientLie",
     "InconsistentGradient",
@@ -59,8 +78,12 @@ __all__ = [
     "LearningDeviation",
     "LearningView",
     "Mimic",
+    "NoAttack",
+    "OneLabel",
+    "Push",
     "Replacement",
     "SignFlip",
     "Silence",
     "Spectral",
+    "Windowed",
 ]

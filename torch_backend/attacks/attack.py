@@ -13,6 +13,7 @@ from torch_backend.options import declared, whole
 from valid_ref.coins import Coins
 from valid_ref.graph import AgentGraph, honest_agents
 from valid_ref.lattice import LatticeParameters
+from valid_ref.named_parts import name_of
 
 Edge = tuple[int, int]
 """Sender and receiver."""
@@ -62,38 +63,41 @@ class LearningDeviation:
 
 
 class LearningAttack(Protocol):
-    """A way to deviate; the fields are the options."""
-
-    kind: ClassVar[str]
+    """A way to deviate; the fields are the options. A class derived from this writes `deviate`."""
 
     def check(self, graph: AgentGraph, byzantine: tuple[int, ...]) -> None:
-        """Refuse a graph or a Byzantine set that the attack cannot use (AttackError)."""
+        """Refuse what the attack cannot use: here a network without an honest agent, or a liar."""
+        require_both(name_of(self), graph, byzantine)
 
+    @abc.abstractmethod
     def deviate(self, view: LearningView) -> LearningDeviation:
         """What the Byzantine agents do in this round: a pure function of the view."""
 
-    def labels(self, labels: Tensor, classes: int) -> Tensor:
+    def labels(self, labels: Tensor, classes: int) -> Tensor:  # noqa: ARG002 - for other attacks
         """The labels on which a Byzantine agent trains; the true ones for most attacks."""
+        return labels
+
+
+@attrs.frozen
+class NoAttack:
+    """Nobody is Byzantine."""
+
+    kind: ClassVar[str] = "none"
 
 
 Gradient = Literal["consistent", "honest"]
 
 
 @attrs.frozen(kw_only=True)
-class Windowed(abc.ABC):
+class Windowed(LearningAttack):
     """An attack in the rounds from `first` to `last`, both included; honest code in the others."""
 
-    kind: ClassVar[str]
     first: int = attrs.field(default=1, validator=whole(1))
     last: int | None = attrs.field(default=None, validator=whole(1))
 
     def __attrs_post_init__(self) -> None:
         if self.last is not None and self.last < self.first:
-            raise ConfigError(f"{self.kind}: last = {self.last} is before first = {self.first}")
-
-    def check(self, graph: AgentGraph, byzantine: tuple[int, ...]) -> None:
-        """Refuse a network without an honest agent, or without a Byzantine one."""
-        require_both(self.kind, graph, byzantine)
+            raise ConfigError(f"{name_of(self)}: last = {self.last} is before first = {self.first}")
 
     def deviate(self, view: LearningView) -> LearningDeviation:
         """The lies of this round; none outside the window."""
@@ -103,10 +107,6 @@ class Windowed(abc.ABC):
     @abc.abstractmethod
     def lies(self, view: LearningView) -> LearningDeviation:
         """What the Byzantine agents do in a round of the window."""
-
-    def labels(self, labels: Tensor, classes: int) -> Tensor:  # noqa: ARG002 - the protocol
-        """The true labels."""
-        return labels
 
 
 @attrs.frozen(kw_only=True)

@@ -15,19 +15,18 @@ from torch_backend.attacks.attack import (
     FalseModel,
     LearningDeviation,
     LearningView,
-    Windowed,
-    clipped,
     deviation_of,
     mean,
     on_lattice,
-    own_edges,
     require_honest,
     units,
     watched,
 )
+from torch_backend.errors import ConfigError
 from torch_backend.options import declared, real, whole
 from valid_ref.adversary.models import alie_z
 from valid_ref.graph import AgentGraph
+from valid_ref.named_parts import name_of
 
 
 def noise(view: LearningView, sigma: float, *keys: int) -> Tensor:
@@ -38,38 +37,35 @@ def noise(view: LearningView, sigma: float, *keys: int) -> Tensor:
 
 
 @attrs.frozen
-class Gaussian(Windowed):
-    """x_b + N(0, sigma^2) in every entry, anew in every round.
+class Gaussian(FalseModel):
+    """x_b + N(0, sigma^2) in every entry, anew in every round; with `per_edge` for every receiver.
 
-    `consistent`: the noisy model becomes the agent's own and Gamma = Y - 2^k x is made from it, so
-    that nothing is locally wrong. `true_gradient`: it keeps its clean model and sends its true
-    gradient. `per_edge`: as `true_gradient`, with different noise for each neighbour.
+    With `keeps` the noisy model becomes the agent's own, so that noise adds up and, with the
+    consistent gradient, nothing is locally wrong; else it goes on with its honest model.
 
     Implements: EX-8.
     """
 
     kind: ClassVar[str] = "gaussian"
-    sigma: float = attrs.field(default=0.01, validator=real(0))
-    variant: Literal["consistent", "true_gradient", "per_edge"] = attrs.field(
-        default="consistent", validator=declared
-    )
+    sigma: float = attrs.field(default=1.0, validator=real(0))
+    per_edge: bool = attrs.field(default=False, validator=declared)
+    keeps: bool = attrs.field(default=False, validator=declared)
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if self.per_edge and self.keeps:
+            raise ConfigError("gaussian: per_edge tells many models, and an agent keeps one")
 
     def lies(self, view: LearningView) -> LearningDeviation:
         """The noisy models."""
-        if self.variant == "per_edge":
-            edges = {(b, u): (self._noisy(view, b, u), view.gammas[b]) for b, u in own_edges(view)}
-            return LearningDeviation(edges=edges)
-        noisy = {b: self._noisy(view, b) for b in view.byzantine}
-        if self.variant == "true_gradient":
-            return LearningDeviation(
-                said={b: (model, view.gammas[b]) for b, model in noisy.items()}
-            )
-        bits = view.parameters.precision.step_bits
-        said = {b: (model, view.mixed[b] - (model << bits)) for b, model in noisy.items()}
-        return LearningDeviation(said=said, keeps=noisy)
+        if self.per_edge:
+            return self.to_each(view, lambda b, u: self._noisy(view, b, u))
+        found = self.to_all(view, lambda b: self._noisy(view, b))
+        noisy = {b: model for b, (model, _gamma) in found.said.items()}
+        return attrs.evolve(found, keeps=noisy) if self.keeps else found
 
     def _noisy(self, view: LearningView, agent: int, *receiver: int) -> Tensor:
-        return clipped(view, view.models[agent] + noise(view, self.sigma, agent, *receiver))
+        return view.models[agent] + noise(view, self.sigma, agent, *receiver)
 
 
 @attrs.frozen
@@ -175,7 +171,7 @@ class Mimic(FalseModel):
         """Refuse a victim that is not honest."""
         super().check(graph, byzantine)
         if self.victim is not None:
-            require_honest(self.kind, graph, byzantine, self.victim)
+            require_honest(name_of(self), graph, byzantine, self.victim)
 
     def lies(self, view: LearningView) -> LearningDeviation:
         """The victim's model."""

@@ -23,6 +23,7 @@ from torch_backend.attacks.attack import (
 from torch_backend.options import real, whole
 from valid_ref.adversary.models import fiedler_vector
 from valid_ref.graph import AgentGraph, honest_agents
+from valid_ref.named_parts import name_of
 
 
 @attrs.frozen(kw_only=True)
@@ -35,7 +36,7 @@ class _Aimed(FalseModel):
         """Refuse a victim that is not honest."""
         super().check(graph, byzantine)
         if self.victim is not None:
-            require_honest(self.kind, graph, byzantine, self.victim)
+            require_honest(name_of(self), graph, byzantine, self.victim)
 
     @abc.abstractmethod
     def aimed(self, view: LearningView) -> Callable[[int, int], Tensor]:

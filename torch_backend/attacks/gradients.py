@@ -9,18 +9,17 @@ from torch import Tensor
 
 from torch_backend.attacks.attack import (
     FalseModel,
+    LearningAttack,
     LearningDeviation,
     LearningView,
     Windowed,
     clipped,
     on_lattice,
-    require_both,
     units,
 )
 from torch_backend.errors import ConfigError
 from torch_backend.lattice import shift_half_even
 from torch_backend.options import real, whole
-from valid_ref.graph import AgentGraph
 
 
 @attrs.frozen
@@ -59,7 +58,7 @@ class GradientLie(FalseModel):
 
 
 @attrs.frozen
-class DriftPush(Windowed):
+class Push(Windowed):
     """In every round the gradient -size u, u the unit vector along (1, 1, .., 1).
 
     Each of its entries is rounded to the lattice and x = round((Y - A_t g) / 2^k). The pushed
@@ -67,7 +66,7 @@ class DriftPush(Windowed):
     tests can see it.
     """
 
-    kind: ClassVar[str] = "drift-push"
+    kind: ClassVar[str] = "push"
     size: float = attrs.field(default=1.0, validator=real())
 
     def lies(self, view: LearningView) -> LearningDeviation:
@@ -84,14 +83,8 @@ class DriftPush(Windowed):
 
 
 @attrs.frozen
-class _OtherData:
+class _OtherData(LearningAttack):
     """Honest code on false data; it cannot be told from an agent with such data."""
-
-    kind: ClassVar[str]
-
-    def check(self, graph: AgentGraph, byzantine: tuple[int, ...]) -> None:
-        """Refuse a network without an honest agent, or without a Byzantine one."""
-        require_both(self.kind, graph, byzantine)
 
     def deviate(self, view: LearningView) -> LearningDeviation:  # noqa: ARG002 - the protocol of attacks
         """Nothing: honest code speaks."""
@@ -110,14 +103,14 @@ class LabelFlip(_OtherData):
 
 
 @attrs.frozen
-class Benign(_OtherData):
+class OneLabel(_OtherData):
     """Honest code on data of its own choice: every image has the one label."""
 
-    kind: ClassVar[str] = "benign"
+    kind: ClassVar[str] = "one-label"
     label: int = attrs.field(default=0, validator=whole(0))
 
     def labels(self, labels: Tensor, classes: int) -> Tensor:
         """The one label."""
         if self.label >= classes:
-            raise ConfigError(f"benign: label = {self.label} is not in 0..{classes - 1}")
+            raise ConfigError(f"one-label: label = {self.label} is not in 0..{classes - 1}")
         return torch.full_like(labels, self.label)

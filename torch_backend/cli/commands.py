@@ -1,6 +1,7 @@
 """All commands of `valid-torch`."""
 
 import inspect
+import json
 import math
 import shlex
 import signal
@@ -10,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import attrs
 import typer
@@ -38,6 +39,14 @@ def run(
     ] = None,
     changes: Annotated[
         list[str] | None, typer.Option("--set", help="Change an option: rounds=50, steps.initial=3")
+    ] = None,
+    rules: Annotated[
+        list[str] | None,
+        typer.Option("--rule", help="In place of the rules: valid, ubar:rho=0.3, my_rules:Mean"),
+    ] = None,
+    attacks: Annotated[
+        list[str] | None,
+        typer.Option("--attack", help="In place of the attacks: none, gaussian:sigma=0.3"),
     ] = None,
     record: Annotated[
         bool,
@@ -82,7 +91,10 @@ def run(
     from torch_backend.tables import print_tables
 
     require_directory(output, "--output")
-    wanted = [*(changes or ()), *(["validate=true"] if record else [])]
+    named = {"rules": rules, "attacks": attacks}
+    lists = [f"{key}={json.dumps(words)}" for key, words in named.items() if words]
+    wanted = [*lists, *(changes or ()), *(["validate=true"] if record else [])]
+    _find_modules_here()
     chosen = load(experiment, quick=quick, changes=wanted)
     name = Path(experiment).stem + ("-quick" if quick else "")
     directory = Path("runs") / name if output is None else output
@@ -120,6 +132,13 @@ def run(
         print_tables(found, Console(highlight=False))
         typer.echo(f"valid-torch plot {directory} draws the figures.")
     raise typer.Exit(0 if any(s["outcome"] == "finished" for s in found.summaries) else 1)
+
+
+def _find_modules_here() -> None:
+    """Let `module:Name` find modules in the directory from which the command is run, too."""
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.append(here)
 
 
 def _done(directory: Path, names: list[str]) -> dict[str, int]:
@@ -184,6 +203,7 @@ def false_alarms(
     from valid_ref.cli.progress import progress
 
     require_directory(output, "--output")
+    _find_modules_here()
     study = Study(load(experiment, quick=quick, changes=changes or ()), runs)
     name = f"{Path(experiment).stem}{'-quick' if quick else ''}-honest"
     directory = Path("runs") / name if output is None else output
@@ -267,26 +287,29 @@ def list_parts() -> None:
     """List presets, rules, attacks, partitions, models and data, a line each."""
     import tomllib
 
-    from torch_backend.attacks import AttackPart
-    from torch_backend.config.experiment import DataPart, NoAttack
+    from torch_backend.attacks import ATTACKS
     from torch_backend.config.load import presets
-    from torch_backend.data.partition import PartitionPart
-    from torch_backend.models import ModelPart
-    from torch_backend.rules import RulePart
+    from torch_backend.data import DATA
+    from torch_backend.data.partition import PARTITIONS
+    from torch_backend.models import MODELS
+    from torch_backend.rules import RULES
 
     typer.echo("presets")
     for name, text in presets().items():
         typer.echo(f"  {name:20s} {tomllib.loads(text)['about']}")
-    for title, union in (
-        ("rules", RulePart),
-        ("attacks", NoAttack | AttackPart),
-        ("partitions", PartitionPart),
-        ("models", ModelPart),
-        ("data", DataPart),
+    for title, parts in (
+        ("rules", RULES),
+        ("attacks", ATTACKS),
+        ("partitions", PARTITIONS),
+        ("models", MODELS),
+        ("data", DATA),
     ):
         typer.echo(title)
-        for part in get_args(union):
+        for part in parts.known:
             _describe(part)
+        for name, target in sorted(parts.registered().items()):
+            typer.echo(f"  {name:20s} {target}")
+    typer.echo("A class of your own is named module:Name (docs/guides/your-model.md).")
 
 
 def _describe(part: Any) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -9,21 +10,22 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from torch_backend.attacks import NoAttack
 from torch_backend.calibrate import StatisticsSetting, weighting_name
 from torch_backend.config.experiment import (
     ConstantMixing,
-    Digits,
+    DetectionOptions,
     Experiment,
     GivenStart,
     Job,
-    NoAttack,
     ZeroStart,
 )
 from torch_backend.data.batches import device_data
-from torch_backend.data.dataset import Dataset, load_digits
-from torch_backend.data.mnist import load_mnist
-from torch_backend.errors import ConfigError
+from torch_backend.data.dataset import Dataset
+from torch_backend.errors import ConfigError, DataError
+from torch_backend.models import MODELS
 from torch_backend.models.model import Model
+from torch_backend.models.trial import require_model
 from torch_backend.program import Program
 from valid_ref.coins import Coins
 from valid_ref.document import unstructure
@@ -32,6 +34,7 @@ from valid_ref.graph_families import parse_family
 from valid_ref.guarantees.bounds import configured_bounds
 from valid_ref.hashing import PrimeField
 from valid_ref.lattice import default_limits, to_lattice
+from valid_ref.named_parts import name_of
 from valid_ref.protocols.parameters import (
     ValidParameters,
     Weighting,
@@ -48,7 +51,36 @@ NO_THRESHOLD = 1e30
 
 def load_data(experiment: Experiment, folder: Path | None) -> Dataset:
     """The data set of an experiment."""
-    return load_digits() if isinstance(experiment.data, Digits) else load_mnist(folder)
+    found = experiment.data.load(folder)
+    if not isinstance(found, Dataset):
+        raise DataError(f"{name_of(experiment.data)}: load gave {type(found).__name__}, no Dataset")
+    return found
+
+
+def tried_model(experiment: Experiment, dataset: Dataset) -> Model:
+    """The model of an experiment; one that somebody brought is tried on a few images.
+
+    Implements: EX-20.
+    """
+    part = experiment.model
+    model = part.build(dataset.features, dataset.classes)
+    if type(part) not in MODELS.known:
+        require_model(model, dataset.features, dataset.classes, name_of(part))
+    return model
+
+
+def own_sources(experiment: Experiment) -> dict[str, str | None]:
+    """The SHA-256 of the files in which the parts stand that somebody brought.
+
+    Implements: EX-20.
+    """
+    found = {}
+    for _place, part, parts in experiment.parts():
+        if type(part) not in parts.known:
+            file = getattr(sys.modules.get(type(part).__module__), "__file__", None)
+            content = None if file is None else Path(file).read_bytes()
+            found[name_of(part)] = None if content is None else hashlib.sha256(content).hexdigest()
+    return found
 
 
 def data_digest(dataset: Dataset) -> str:
@@ -140,13 +172,17 @@ def build_parameters(
 
 
 def calibration_setting(experiment: Experiment) -> StatisticsSetting:
-    """What the statistics of an experiment are measured with.
+    """What the statistics of an experiment are measured with."""
+    return statistics_setting(experiment.rounds, experiment.detection)
+
+
+def statistics_setting(rounds: int, part: DetectionOptions) -> StatisticsSetting:
+    """The same, from what it depends on.
 
     Implements: EX-10.
     """
-    part = experiment.detection
     return StatisticsSetting(
-        rounds=experiment.rounds,
+        rounds=rounds,
         bits=part.bits,
         gammas=part.gammas,
         level=part.level,

@@ -1,39 +1,26 @@
 """An experiment: every choice that determines its results as one document, and its jobs."""
 
+import hashlib
+import re
 from typing import Any, ClassVar, Literal
 
 import attrs
 
-from torch_backend.attacks import AttackPart
-from torch_backend.data.partition import PartitionPart, Rotated
+from torch_backend.attacks import ATTACKS, AttackPart, NoAttack
+from torch_backend.data import DATA, DataPart, Mnist
+from torch_backend.data.partition import PARTITIONS, PartitionPart, Rotated
 from torch_backend.errors import ConfigError
-from torch_backend.models import Mlp, ModelPart
+from torch_backend.models import MODELS, Mlp, ModelPart
 from torch_backend.options import real, whole
-from torch_backend.rules import RulePart, ValidRule
-from valid_ref.document import unstructure
+from torch_backend.rules import RULES, RulePart, ValidRule
+from valid_ref.document import DocumentError, unstructure
 from valid_ref.guarantees.calibration import Tails, rank, required_runs
 from valid_ref.lattice import MERSENNE_61
+from valid_ref.named_parts import NamedParts, name_of
 from valid_ref.scenario.parts import ConfiguredBounds, Family, GraphPart, NoBounds
 from valid_ref.schedule import MOST_ROUNDS, Precision
 
 BoundsPart = ConfiguredBounds | NoBounds
-
-
-@attrs.frozen
-class Mnist:
-    """The 60000 and 10000 digits of MNIST, from --data DIR, VALID_MNIST or the cache."""
-
-    kind: ClassVar[str] = "mnist"
-
-
-@attrs.frozen
-class Digits:
-    """The 1797 digits of 8 x 8 pixels that come with scikit-learn; nothing is downloaded."""
-
-    kind: ClassVar[str] = "digits"
-
-
-DataPart = Mnist | Digits
 
 
 @attrs.frozen
@@ -92,13 +79,6 @@ class GivenStart:
 
 
 StartPart = RandomStart | ZeroStart | GivenStart
-
-
-@attrs.frozen
-class NoAttack:
-    """Nobody is Byzantine."""
-
-    kind: ClassVar[str] = "none"
 
 
 @attrs.frozen
@@ -199,7 +179,7 @@ class Experiment:
     prime: int = MERSENNE_61
     start: StartPart = RandomStart()
     rules: tuple[RulePart, ...] = (ValidRule(),)
-    attacks: tuple[NoAttack | AttackPart, ...] = (NoAttack(),)
+    attacks: tuple[AttackPart, ...] = (NoAttack(),)
     byzantine: tuple[int, ...] = (4,)
     seeds: tuple[int, ...] = (1, 2, 3)
     common_seed: int | None = attrs.field(default=None, validator=whole(0))
@@ -212,11 +192,17 @@ class Experiment:
     def __attrs_post_init__(self) -> None:
         if self.format != FORMAT:
             raise ConfigError(f"format {self.format!r} is not {FORMAT!r}")
+        for place, part, parts in self.parts():
+            try:
+                parts.require(type(part), place)
+            except DocumentError as error:
+                raise ConfigError(error.message) from None
         for name in ("rules", "attacks", "seeds"):
             values = getattr(self, name)
             if not values:
                 raise ConfigError(f"{name}: at least one is needed")
-            if len(set(values)) < len(values):
+            words = [value if name == "seeds" else label(value) for value in values]
+            if len(set(words)) < len(words):
                 raise ConfigError(f"{name}: one stands twice in the list")
         if min(self.seeds) < 0:
             raise ConfigError(f"seeds: {min(self.seeds)} is negative")
@@ -229,6 +215,16 @@ class Experiment:
         attacked = any(not isinstance(attack, NoAttack) for attack in self.attacks)
         if attacked and not self.byzantine:
             raise ConfigError("an attack needs Byzantine agents", clause="EX-8")
+
+    def parts(self) -> tuple[tuple[str, object, NamedParts], ...]:
+        """Whatever anybody may bring: where it stands, the part, and those that are known there."""
+        return (
+            ("data", self.data, DATA),
+            ("partition", self.partition, PARTITIONS),
+            ("model", self.model, MODELS),
+            *((f"rules[{i}]", rule, RULES) for i, rule in enumerate(self.rules)),
+            *((f"attacks[{i}]", attack, ATTACKS) for i, attack in enumerate(self.attacks)),
+        )
 
     def drawn_from(self, seed: int) -> int:
         """The seed of partition and start of a run with this seed.
@@ -267,7 +263,7 @@ class Job:
 
     purpose: Purpose
     rule: RulePart
-    attack: AttackPart | NoAttack
+    attack: AttackPart
     seed: int
 
     @property
@@ -275,7 +271,7 @@ class Job:
         """A name that tells the jobs of an experiment apart, fit for a file."""
         words = (label(self.rule), label(self.attack), f"seed={self.seed}")
         prefix = "" if self.purpose == "measure" else f"{self.purpose}_"
-        return prefix + "_".join(words)
+        return prefix + fit_for_a_file("_".join(words))
 
     @property
     def attacked(self) -> bool:
@@ -305,23 +301,37 @@ def jobs(experiment: Experiment) -> tuple[Job, ...]:
 
 
 def label(part: Any) -> str:
-    """The kind of a part and its options that are not at their default: "gaussian+sigma=0.1".
+    """The name of a part and its options that are not at their default: "gaussian+sigma=0.1".
 
     The strength of noise is named in any case.
     """
     chosen = [
-        f"{field.name}={_word(getattr(part, field.name))}"
+        _word(field.name, getattr(part, field.name))
         for field in attrs.fields(type(part))
         if getattr(part, field.name) != field.default or field.name == "sigma"
     ]
-    return "+".join((part.kind, *chosen))
+    return "+".join((name_of(part), *chosen))
 
 
 def described(part: Any) -> dict[str, Any]:
     """The label of a part, then its options; an option called `label` too is seen in the label."""
-    return {"label": "", **unstructure(part)} | {"label": label(part)}
+    return {"label": "", "kind": name_of(part), **unstructure(part)} | {"label": label(part)}
 
 
-def _word(value: Any) -> str:
+def _word(name: str, value: Any) -> str:
     plain = unstructure(value)
-    return "x".join(map(str, plain)) if isinstance(plain, list) else str(plain)
+    if plain is True:
+        return name
+    return f"{name}={'x'.join(map(str, plain)) if isinstance(plain, list) else plain}"
+
+
+def fit_for_a_file(text: str) -> str:
+    """The text with points for the colons of names, if it is then a name that every system has.
+
+    Of any other text a part, and the beginning of its SHA-256.
+    """
+    name = text.replace(":", ".")
+    if re.fullmatch(r"[\w.+=-]{1,180}", name, re.ASCII):
+        return name
+    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    return f"{re.sub(r'[^A-Za-z0-9_.+=-]', '.', name)[:120]}~{digest}"

@@ -77,22 +77,25 @@ class DeviceData:
 def device_data(dataset: Dataset, split: Split, pixels: Pixels, device: torch.device) -> DeviceData:
     """Rotate what the split turns, scale the pixels, and put everything on the device.
 
-    `unit`: pixels in [0, 1]. `standardised`: minus the mean and over the deviation of all pixels
-    of the training set, which rotating does not change.
+    `unit`: pixels in [0, 1]; floats as they are. `standardised`: minus the mean and over the
+    deviation of all values of the training set, which rotating does not change.
 
     Implements: EX-3, EX-4, EX-5.
     """
     if pixels not in ("standardised", "unit"):
         raise DataError(f"pixels = {pixels!r} is neither standardised nor unit")
     mean, deviation = pixel_statistics(dataset.train_images)
-    offset, scale = (mean, deviation) if pixels == "standardised" else (0.0, dataset.brightest)
+    whole = dataset.train_images.dtype == np.uint8
+    plain = 0.0, dataset.brightest if whole else 1
+    offset, scale = (mean, deviation) if pixels == "standardised" else plain
     if scale == 0:
         raise DataError(f"{dataset.name}: all pixels are equal and cannot be standardised")
 
     def rows(images: Images, turned: Flags) -> Tensor:
         upright = quarter_turned(images, turned, split.quarter_turns).reshape(len(images), -1)
-        table = ((np.arange(256) - offset) / scale).astype(np.float32)
-        return torch.from_numpy(table[upright]).to(device)
+        values = np.arange(256) if whole else upright
+        scaled = ((values - np.float64(offset)) / scale).astype(np.float32)
+        return torch.from_numpy(scaled[upright] if whole else scaled).to(device)
 
     return DeviceData(
         rows(dataset.train_images, split.rotated),
@@ -104,7 +107,9 @@ def device_data(dataset: Dataset, split: Split, pixels: Pixels, device: torch.de
 
 
 def pixel_statistics(images: Images) -> tuple[float, float]:
-    """Mean and deviation of all pixels, from exact integer sums."""
+    """Mean and deviation of all values; of whole pixels from exact integer sums."""
+    if images.dtype != np.uint8:
+        return float(images.mean(dtype=np.float64)), float(images.std(dtype=np.float64))
     counts = np.bincount(images.reshape(-1), minlength=256).astype(object)
     values = np.arange(256).astype(object)
     total, first, second = int(counts.sum()), int(counts @ values), int(counts @ values**2)
@@ -115,8 +120,14 @@ def quarter_turned(images: Images, turned: Flags, quarter_turns: int) -> Images:
     """A copy in which the marked images are turned by 90 degrees counter-clockwise, so often."""
     if turned.shape != images.shape[:1]:
         raise DataError(f"{len(turned)} marks for {len(images)} images", clause="EX-4")
-    if turned.any() and images.shape[1] != images.shape[2]:
-        raise DataError(f"images of {images.shape[1:]} pixels are not square", clause="EX-4")
     result = images.copy()
-    result[turned] = np.rot90(images[turned], quarter_turns, axes=(1, 2))
+    if not turned.any():
+        return result
+    if images.ndim < 3 or images.shape[-2] != images.shape[-1]:
+        raise DataError(
+            f"images of shape {images.shape[1:]} are not square and cannot be turned; take another "
+            'partition: partition = { kind = "iid" }',
+            clause="EX-4",
+        )
+    result[turned] = np.rot90(images[turned], quarter_turns, axes=(-2, -1))
     return result

@@ -1,4 +1,8 @@
-"""Images and labels as they are read, before any agent has them; the digits of scikit-learn."""
+"""Images and labels as they are read, before any agent has them: of any source, and the digits."""
+
+import math
+from pathlib import Path
+from typing import ClassVar, Protocol
 
 import attrs
 import numpy as np
@@ -7,16 +11,20 @@ import numpy.typing as npt
 from torch_backend.errors import DataError
 from torch_backend.randomness import Stream, generator
 
-Images = npt.NDArray[np.uint8]
+Images = npt.NDArray[np.uint8] | npt.NDArray[np.float32]
 Indices = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 
 @attrs.frozen(eq=False)
 class Dataset:
-    """Training and test images [count, height, width] with their labels 0..classes-1.
+    """Training and test images [count, ..] with their labels 0..classes-1.
 
-    `brightest` is the largest value a pixel can have: pixels in [0, 1] are divided by it.
+    An image is [height, width], [channels, height, width] or a row of features. It has whole
+    pixels 0..255, of which `brightest` is the largest there can be (pixels in [0, 1] are divided
+    by it), or float32 values, which are taken as they are.
+
+    Implements: EX-20.
     """
 
     name: str
@@ -35,20 +43,34 @@ class Dataset:
         for part in ("train", "test"):
             images, labels = getattr(self, f"{part}_images"), getattr(self, f"{part}_labels")
             _check_part(f"{self.name}, {part}", images, labels, self.classes)
-            if int(images.max()) > self.brightest:
+            if images.dtype == np.uint8 and int(images.max()) > self.brightest:
                 raise DataError(f"{self.name}, {part}: a pixel is above {self.brightest}")
-        if self.train_images.shape[1:] != self.test_images.shape[1:]:
-            raise DataError(f"{self.name}: training and test images differ in size")
+        training, test = self.train_images, self.test_images
+        if (training.shape[1:], training.dtype) != (test.shape[1:], test.dtype):
+            raise DataError(
+                f"{self.name}: training images are {training.dtype} of shape {training.shape[1:]}, "
+                f"test images {test.dtype} of shape {test.shape[1:]}"
+            )
 
     @property
     def features(self) -> int:
-        """F: the number of pixels of an image."""
-        return int(self.train_images.shape[1] * self.train_images.shape[2])
+        """F: the number of values of an image."""
+        return math.prod(self.train_images.shape[1:])
+
+
+class DataSource(Protocol):
+    """Where a data set comes from; the fields are the options."""
+
+    def load(self, folder: Path | None) -> Dataset:
+        """The data set, the same every time; `folder` is what --data names, if it does."""
 
 
 def _check_part(where: str, images: Images, labels: Indices, classes: int) -> None:
-    if images.dtype != np.uint8 or images.ndim != 3:
-        raise DataError(f"{where}: images of dtype {images.dtype} and shape {images.shape}")
+    if images.dtype not in (np.uint8, np.float32) or not 2 <= images.ndim <= 4:
+        raise DataError(
+            f"{where}: images of dtype {images.dtype} and shape {images.shape}; uint8 or float32 "
+            "[count, height, width], [count, channels, height, width] or [count, features]"
+        )
     if labels.dtype != np.int64 or labels.shape != images.shape[:1]:
         raise DataError(
             f"{where}: labels of dtype {labels.dtype} and shape {labels.shape} do not go with "
@@ -56,8 +78,21 @@ def _check_part(where: str, images: Images, labels: Indices, classes: int) -> No
         )
     if images.size == 0:
         raise DataError(f"{where}: there are no images")
+    if images.dtype == np.float32 and not np.isfinite(images).all():
+        raise DataError(f"{where}: a value of an image is not finite")
     if int(labels.min()) < 0 or int(labels.max()) >= classes:
         raise DataError(f"{where}: a label is not in 0..{classes - 1}")
+
+
+@attrs.frozen
+class Digits:
+    """The 1797 digits of 8 x 8 pixels that come with scikit-learn; nothing is downloaded."""
+
+    kind: ClassVar[str] = "digits"
+
+    def load(self, folder: Path | None) -> Dataset:  # noqa: ARG002 - the protocol of data sources
+        """The digits, split in the one way that experiments use."""
+        return load_digits()
 
 
 TEST_IMAGES = 360

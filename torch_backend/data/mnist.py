@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from http.client import HTTPException
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, BinaryIO
+from typing import IO, BinaryIO, ClassVar
 
 import attrs
 import numpy as np
@@ -273,6 +273,17 @@ def load_mnist(
     if missing:
         _fill(cache, missing, files)
     return _from_directory(cache, files)
+
+
+@attrs.frozen
+class Mnist:
+    """The 60000 and 10000 digits of MNIST, from --data DIR, VALID_MNIST or the cache."""
+
+    kind: ClassVar[str] = "mnist"
+
+    def load(self, folder: Path | None) -> Dataset:
+        """The data set in the folder, or from where it is found."""
+        return load_mnist(folder)
 
 
 def cache_directory() -> Path:

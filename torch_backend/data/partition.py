@@ -1,6 +1,6 @@
 """How the training images are dealt to the agents: disjoint, complete, seeded."""
 
-from typing import ClassVar, Literal, Protocol
+from typing import Annotated, ClassVar, Literal, Protocol
 
 import attrs
 import numpy as np
@@ -10,6 +10,7 @@ from torch_backend.data.dataset import Dataset, Flags, Indices
 from torch_backend.errors import DataError
 from torch_backend.options import declared, real, whole
 from torch_backend.randomness import Stream, generator
+from valid_ref.named_parts import NamedParts
 
 QUARTER_TURNS = {"counter_clockwise": 1, "clockwise": 3}
 
@@ -37,8 +38,6 @@ class Split:
 
 class Partition(Protocol):
     """A way to deal a data set to agents; the fields are the options."""
-
-    kind: ClassVar[str]
 
     def split(self, dataset: Dataset, agents: int, seed: int) -> Split:
         """The split: a pure function of the labels, the number of agents and the seed."""
@@ -185,5 +184,13 @@ class ByLabel:
         return _upright([np.concatenate([pieces[i] for i in row]) for row in dealt], dataset)
 
 
-PartitionPart = Iid | Rotated | Dirichlet | ByLabel
-"""Any named partition; told apart by its kind."""
+PARTITIONS = NamedParts(
+    what="partition",
+    known=(Iid, Rotated, Dirichlet, ByLabel),
+    group="valid_torch.partitions",
+    methods=("split",),
+)
+"""The partitions that an experiment can name, beside those that anybody brings."""
+
+PartitionPart = Annotated[Partition, PARTITIONS]
+"""Any partition of an experiment."""

@@ -1,7 +1,7 @@
 """What the engine asks of a model, what the models share, and losses taken agent by agent."""
 
 from collections.abc import Callable
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 import attrs
 import numpy as np
@@ -38,8 +38,6 @@ class Model(Protocol):
 
 class ModelOptions(Protocol):
     """The options of a model, which become a model once the data are known."""
-
-    kind: ClassVar[str]
 
     def build(self, features: int, classes: int) -> Model:
         """The model for images of so many pixels and so many labels."""

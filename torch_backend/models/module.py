@@ -1,4 +1,4 @@
-"""Any torch.nn.Module as a model: its parameters in one flat vector, agents by vmap."""
+"""A torch.nn.Module as a model: its parameters in one flat vector, agents by vmap."""
 
 import copy
 import math
@@ -21,13 +21,41 @@ EVALUATED = 1 << 22
 """Pixels of test images, over all agents, that are looked at together."""
 
 
-def _inference(module: nn.Module) -> nn.Module:
-    """A copy without dropout; one that keeps statistics of its data is refused."""
+STATISTICS = (nn.modules.batchnorm._BatchNorm,)
+"""Layers whose output for one image depends on the others of its batch, or on batches before."""
+
+
+DROPPING = (nn.modules.dropout._DropoutNd,)
+
+
+def _checked(module: nn.Module) -> nn.Module:
+    """A copy; a module that is no function of parameters and one image is refused.
+
+    Implements: EX-20.
+    """
+    for name, part in module.named_modules():
+        place = f"the module {name or type(part).__name__} ({type(part).__name__})"
+        if isinstance(part, STATISTICS):
+            raise ModelError(
+                f"{place} has statistics of batches; take GroupNorm or LayerNorm instead"
+            )
+        share = part.p if isinstance(part, DROPPING) else getattr(part, "dropout", 0)
+        if isinstance(share, int | float) and share > 0:
+            raise ModelError(f"{place} draws at random in every call; set its dropout to 0")
     buffers = [name for name, _ in module.named_buffers()]
     if buffers:
-        raise ModelError(f"the module has buffers, {buffers}: a model is a function of parameters")
-    if not list(module.parameters()):
+        raise ModelError(
+            f"the module has buffers, {', '.join(buffers)}: what it computes must depend on its "
+            "parameters alone; make constants plain attributes"
+        )
+    parameters = dict(module.named_parameters())
+    if not parameters:
         raise ModelError("the module has no parameters")
+    for name, value in parameters.items():
+        if isinstance(value, nn.UninitializedParameter):
+            raise ModelError(f"the parameter {name} has no shape yet: use no lazy layers")
+        if value.is_complex() or not value.is_floating_point():
+            raise ModelError(f"the parameter {name} is {value.dtype}: real numbers are needed")
     return copy.deepcopy(module).eval().requires_grad_(False)
 
 
@@ -35,10 +63,15 @@ def _inference(module: nn.Module) -> nn.Module:
 class ModuleModel:
     """A module that maps images [K, F] to scores [K, C], with softmax cross-entropy.
 
-    The parameters are those of the module in the order of `named_parameters`, each flattened.
+    Its scores are a function of its parameters and of one image, the same in every call, so that
+    there are no statistics of batches (BatchNorm), no dropout, no buffers, and no flow of control
+    that depends on values (vmap runs all agents at once). The parameters are those of the module in
+    the order of `named_parameters`, each flattened; a shared one counts once.
+
+    Implements: EX-20.
     """
 
-    module: nn.Module = attrs.field(converter=_inference)
+    module: nn.Module = attrs.field(converter=_checked)
     features: int
 
     @property

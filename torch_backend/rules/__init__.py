@@ -1,25 +1,36 @@
 """How an agent combines what it received with its own model, on the lattice.
 
-A rule of your own is a frozen attrs class with the methods of `Rule`, whose fields are its options,
-and its name in the union below.
+A rule of your own is a frozen attrs class derived from `Rule`, whose fields are its options;
+experiments name it `module:Name`.
 """
+
+from typing import Annotated
 
 from torch_backend.rules.bridge import BridgeBulyan, BridgeKrum, BridgeMedian, BridgeTrimmed
 from torch_backend.rules.gossip import ClippedGossip, ValidRule
-from torch_backend.rules.rule import Received, Rule
+from torch_backend.rules.rule import Losses, Received, Rule
 from torch_backend.rules.ubar import Ubar
+from valid_ref.named_parts import NamedParts
 
-RulePart = (
-    ValidRule | Ubar | BridgeMedian | BridgeTrimmed | BridgeKrum | BridgeBulyan | ClippedGossip
+RULES = NamedParts(
+    what="rule",
+    known=(ValidRule, Ubar, BridgeMedian, BridgeTrimmed, BridgeKrum, BridgeBulyan, ClippedGossip),
+    group="valid_torch.rules",
+    methods=("check", "mix", "needs_losses"),
 )
-"""Any named rule; told apart by its kind."""
+"""The rules that an experiment can name, beside those that anybody brings."""
+
+RulePart = Annotated[Rule, RULES]
+"""Any rule of an experiment."""
 
 __all__ = [
+    "RULES",
     "BridgeBulyan",
     "BridgeKrum",
     "BridgeMedian",
     "BridgeTrimmed",
     "ClippedGossip",
+    "Losses",
     "Received",
     "Rule",
     "RulePart",

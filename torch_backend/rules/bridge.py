@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from torch_backend.options import declared, whole
-from torch_backend.rules.rule import Losses, Received, for_each_receiver, require
+from torch_backend.rules.rule import Losses, Received, Rule, for_each_receiver, require
 from torch_backend.rules.screening import (
     DOUBTFUL,
     check_scale,
@@ -28,16 +28,11 @@ Own = Literal["included", "excluded"]
 
 
 @attrs.frozen
-class _Bridge(abc.ABC):
+class _Bridge(Rule):
     """What the four rules share: Y is the screened model, and the gradient is taken there."""
 
     kind: ClassVar[str]
     own: Own = attrs.field(default="included", validator=declared, kw_only=True)
-
-    @property
-    def needs_losses(self) -> bool:
-        """No loss is looked at."""
-        return False
 
     def least(self) -> int:
         """How many models an agent must have to screen."""

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from torch_backend import lattice
 from torch_backend.options import real
-from torch_backend.rules.rule import Losses, Received
+from torch_backend.rules.rule import Losses, Received, Rule
 from torch_backend.rules.screening import DOUBTFUL, exact_squared_distance, squared_distance
 from valid_ref.graph import AgentGraph
 from valid_ref.lattice import LatticeParameters
@@ -51,16 +51,13 @@ def mix(
 
 
 @attrs.frozen
-class ValidRule:
+class ValidRule(Rule):
     """Y = 2^k x_v + a_t sum_u (x_u - x_v), and the gradient at that point.
 
     Implements: LM-2, AR-4.
     """
 
     kind: ClassVar[str] = "valid"
-
-    def check(self, graph: AgentGraph) -> None:
-        """Any graph will do."""
 
     def mix(
         self,
@@ -74,14 +71,9 @@ class ValidRule:
         Y = mix(parameters, t, graph, received)
         return Y, Y
 
-    @property
-    def needs_losses(self) -> bool:
-        """No loss is looked at."""
-        return False
-
 
 @attrs.frozen
-class ClippedGossip:
+class ClippedGossip(Rule):
     """x_i + sum_j W_ij clip(x_j - x_i, tau), clip(z) = min(1, tau / |z|) z, W Metropolis.
 
     W_ij = 1 / (1 + max(deg i, deg j)), rounded to an integer over 2^k. A difference within the
@@ -91,14 +83,6 @@ class ClippedGossip:
 
     kind: ClassVar[str] = "clipped-gossip"
     tau: float = attrs.field(default=1.0, validator=real(0, above=True))
-
-    @property
-    def needs_losses(self) -> bool:
-        """No loss is looked at."""
-        return False
-
-    def check(self, graph: AgentGraph) -> None:
-        """Any graph will do."""
 
     def mix(
         self,

@@ -1,7 +1,8 @@
 """What the engine asks of a rule, what a rule is given, and the sets of models it screens."""
 
+import abc
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 import attrs
 import torch
@@ -42,13 +43,21 @@ class Received:
 
 
 class Rule(Protocol):
-    """How models are combined before the gradient step; the fields are the options."""
+    """How models are combined before the gradient step; the fields are the options.
 
-    kind: ClassVar[str]
+    A class derived from this writes `mix`, and the others where they are not as here.
+    """
 
-    def check(self, graph: AgentGraph) -> None:
+    @property
+    def needs_losses(self) -> bool:
+        """Whether `mix` evaluates candidates on the receiver's batch."""
+        return False
+
+    def check(self, graph: AgentGraph) -> None:  # noqa: ARG002 - for other rules
         """Refuse a graph in which an agent receives too few models (ScreeningError)."""
+        return
 
+    @abc.abstractmethod
     def mix(
         self,
         t: int,
@@ -60,12 +69,9 @@ class Rule(Protocol):
         """(Y, E): the base and the point of evaluation, int64 [A, d] in units 2^-(f+k).
 
         The engine takes the gradient G at E and goes on with round((Y - A_t G) / 2^k), half to
-        even. `losses` is given to rules whose `needs_losses` is true, and may be None otherwise.
+        even. Both are in the range of models, times 2^k. `losses` is given to rules whose
+        `needs_losses` is true, and may be None otherwise.
         """
-
-    @property
-    def needs_losses(self) -> bool:
-        """Whether `mix` evaluates candidates on the receiver's batch."""
 
 
 Sources = tuple[Hashable, ...]

@@ -12,7 +12,7 @@ from torch_backend import lattice
 from torch_backend.errors import ScreeningError
 from torch_backend.kernels import compiled_loops, empty_tensor
 from torch_backend.options import declared, real
-from torch_backend.rules.rule import Losses, Received, same_vector
+from torch_backend.rules.rule import Losses, Received, Rule, same_vector
 from torch_backend.rules.screening import (
     ascending,
     check_scale,
@@ -32,7 +32,7 @@ QUOTIENT = 1 << 50
 
 
 @attrs.frozen
-class Ubar:
+class Ubar(Rule):
     """mixing x_i + (1 - mixing) mean(N^r), and the gradient at x_i.
 
     N^s are the `count` nearest neighbours in Euclidean distance (of equals the lowest-numbered),

@@ -60,9 +60,11 @@ def test_run_table_and_plot(made: Path) -> None:
 
 @pytest.mark.checks("EX-15")
 def test_an_attack_with_an_option_called_label_has_a_row_of_its_own(made: Path) -> None:
-    attacks = 'attacks=[{kind="none"}, {kind="benign", label=2}]'
-    call("run", made / "tiny.toml", "-o", made / "benign", "--set", "seeds=[1]", "--set", attacks)
-    assert "| VALID | benign label=2 |" in call("table", made / "benign", "--markdown")
+    attacks = 'attacks=[{kind="none"}, {kind="one-label", label=2}]'
+    call(
+        "run", made / "tiny.toml", "-o", made / "one-label", "--set", "seeds=[1]", "--set", attacks
+    )
+    assert "| VALID | one-label label=2 |" in call("table", made / "one-label", "--markdown")
 
 
 @pytest.mark.checks("EX-15", "EX-19")

@@ -5,7 +5,13 @@ import re
 import pytest
 
 from torch_backend.attacks import Gaussian
-from torch_backend.config.experiment import DetectionOptions, Experiment, jobs, label
+from torch_backend.config.experiment import (
+    DetectionOptions,
+    Experiment,
+    fit_for_a_file,
+    jobs,
+    label,
+)
 from torch_backend.config.load import load, presets
 from torch_backend.rules import BridgeMedian, Ubar, ValidRule
 
@@ -48,5 +54,15 @@ def test_by_default_there_are_as_many_calibration_runs_as_the_level_needs() -> N
 
 def test_a_label_names_what_is_not_at_its_default() -> None:
     assert label(Ubar()) == "ubar"
-    assert label(Gaussian()) == "gaussian+sigma=0.01"
+    assert label(Gaussian()) == "gaussian+sigma=1.0"
+    assert label(Gaussian(sigma=0.1, keeps=True)) == "gaussian+sigma=0.1+keeps"
     assert label(Ubar(rho=0.5, count="floor")) == "ubar+rho=0.5+count=floor"
+
+
+@pytest.mark.checks("EX-14")
+def test_the_name_of_a_file_is_short_plain_and_tells_texts_apart() -> None:
+    assert fit_for_a_file("my_rules:Mean+share=0.5_none") == "my_rules.Mean+share=0.5_none"
+    texts = ["a+file=x/y", "a+file=x.y", "a+file=x y", "a+file=../x", "b" * 400, "b" * 401, "ä"]
+    names = [fit_for_a_file(text) for text in texts]
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch(r"[a-zA-Z0-9_.=+~-]{1,180}", name) for name in names)

@@ -1,0 +1,179 @@
+"""A project outside the tree brings its parts: run, resumed, shown, recorded and judged."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from tests.torch_backend.runs import program
+from tests.torch_backend.test_resume import contents
+from torch_backend.cli import app
+from torch_backend.config.load import load
+from torch_backend.engine import advance, start
+from torch_backend.errors import BackendError, ConfigError, ScreeningError
+from torch_backend.experiments import run_experiment
+from torch_backend.process import Options, StoppedError
+from torch_backend.rules import Rule
+from valid_ref.graph_families import parse_family
+from valid_ref.oracle import check, open_recording
+
+FILES = Path(__file__).parent / "project"
+RUNNER = CliRunner()
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("project")
+    for name in ("my_parts.py", "mine.toml"):
+        shutil.copy(FILES / name, folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.syspath_prepend(folder)
+        yield folder
+        patch.delitem(sys.modules, "my_parts", raising=False)
+
+
+def call(*words: str) -> str:
+    done = RUNNER.invoke(app, list(words))
+    if isinstance(done.exception, BackendError):
+        raise done.exception
+    assert done.exit_code == 0, (done.output, done.exception)
+    return done.output
+
+
+@pytest.fixture(scope="module")
+def run(project: Path) -> Path:
+    call("run", "mine.toml", "-o", "run", "--record", "--quiet", "--no-cache")
+    return project / "run"
+
+
+def test_the_parts_are_short() -> None:
+    lines = (FILES / "my_parts.py").read_text().splitlines()
+    code = [line for line in lines if line.strip() and "import" not in line]
+    assert len(code) < 40
+
+
+@pytest.mark.deep
+def test_the_parts_pass_the_strict_type_checker(project: Path) -> None:
+    words = [sys.executable, "-m", "mypy", "--strict", "my_parts.py"]
+    done = subprocess.run(words, cwd=project, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.checks("EX-20")
+def test_results_are_tabulated_and_plotted_without_the_parts(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(run, tmp_path / "elsewhere")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "my_parts")
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if p != str(run.parent)])
+    table = call("table", "elsewhere", "--markdown", "-o", "tables")
+    assert "| my_parts:Halfway share=0.25 | my_parts:Shout |" in table
+    assert "| VALID | my_parts:Shout |" in table
+    assert (tmp_path / "tables" / "detection.csv").read_text().count("my_parts:Shout") == 1
+    drawn = [Path(name) for name in call("plot", "elsewhere").split()]
+    assert [path.name for path in drawn] == [
+        f"{name}.{kind}" for name in ("rounds", "detection") for kind in ("png", "svg")
+    ]
+    assert all(path.stat().st_size > 1000 for path in drawn)
+
+
+@pytest.mark.checks("EX-14", "EX-20")
+def test_a_stopped_run_goes_on_to_the_same_bytes(run: Path, tmp_path: Path) -> None:
+    experiment = load("mine.toml", changes=["validate=true"])
+    for turns in (9, 60):
+        asked = iter(range(10**6))
+        with pytest.raises(StoppedError):
+            run_experiment(
+                experiment,
+                tmp_path / "run",
+                Options(record=True, checkpoint_every=5),
+                stop=lambda asked=asked, turns=turns: next(asked) >= turns,
+            )
+    run_experiment(experiment, tmp_path / "run", Options(record=True))
+    assert contents(tmp_path / "run") == contents(run)
+
+
+@pytest.mark.checks("EX-20")
+def test_recordings_of_them_are_judged(run: Path) -> None:
+    recordings = sorted(run.rglob("recording.zip"))
+    assert len(recordings) == 2
+    for path in recordings:
+        verdict = check(open_recording(path))
+        assert verdict.status.value == "conforms", verdict
+    table = call("table", "run", "--markdown")
+    assert "| my_parts:Shout | 1 |" in table
+
+
+@pytest.mark.checks("EX-14", "EX-20")
+def test_a_run_does_not_go_on_with_another_text_of_a_part(run: Path) -> None:
+    source = run.parent / "my_parts.py"
+    before = source.read_text()
+    source.write_text(before + "# changed\n")
+    try:
+        with pytest.raises(ConfigError, match=r"differing in own.my_parts:\w+: .*there"):
+            call("run", "mine.toml", "-o", "run", "--record", "--quiet")
+    finally:
+        source.write_text(before)
+
+
+@pytest.mark.checks("EX-12", "EX-20")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--rule", "my_parts:Nowhere"), r"mine.toml: rules\[0\].kind: my_parts has no class"),
+        (("--rule", "my_parts:Net"), r"rules\[0\]: my_parts:Net is no rule: it has no check"),
+        (("--attack", "my_parts:Shout:factr=2"), r"attacks\[0\].factr: unknown .* mean 'factor'"),
+        (("--attack", "shout"), r'attacks\[0\].kind: "shout" is not one of alie'),
+        (("--set", "model=my_part:Net"), "cannot import my_part: ModuleNotFoundError"),
+        (("--rule", "valid", "--rule", "valid"), "rules: one stands twice"),
+        (("--set", "partition.kind=rotated"), "cannot be turned; take another partition"),
+    ],
+)
+def test_what_is_wrong_is_refused_by_name(run: Path, words: tuple[str, ...], message: str) -> None:
+    with pytest.raises(BackendError, match=message):
+        call("run", "mine.toml", "-o", "other", "--quiet", "--no-cache", *words)
+
+
+@attrs.frozen
+class Wrong(Rule):
+    """A rule whose result is not of the form of a rule."""
+
+    scale: float = 1.0
+    dtype: torch.dtype = torch.int64
+    short: int = 0
+    evaluated: bool = False
+
+    def mix(self, t: int, parameters: Any, graph: Any, received: Any, losses: Any) -> Any:
+        good = received.own << parameters.precision.step_bits
+        bad = (good * self.scale).to(self.dtype)[self.short :]
+        return (good, bad) if self.evaluated else (bad, good)
+
+
+@pytest.mark.checks("EX-20")
+@pytest.mark.parametrize("evaluated", [False, True])
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"dtype": torch.float64}, "has torch.float64 of shape"),
+        ({"short": 1}, "has torch.int64 of shape"),
+        ({"scale": 1e9}, "has an entry out of range; needed are entries below"),
+    ],
+)
+def test_a_rule_that_gives_something_else_is_refused(
+    options: dict[str, Any], evaluated: bool, words: str
+) -> None:
+    graph = parse_family("complete:4")
+    good = program(graph, rule=Wrong())
+    assert advance(good, start(good))[0].t == 1
+    bad = program(graph, rule=Wrong(**options, evaluated=evaluated))
+    with pytest.raises(ScreeningError, match=f"Wrong: its (base|point of evaluation) {words}"):
+        advance(bad, start(bad))
