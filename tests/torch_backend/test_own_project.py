@@ -12,8 +12,8 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
+from tests.torch_backend.killing import contents
 from tests.torch_backend.runs import program
-from tests.torch_backend.test_resume import contents
 from torch_backend.cli import app
 from torch_backend.config.load import load
 from torch_backend.engine import advance, start

@@ -13,6 +13,7 @@ from torch_backend.config.experiment import Job, described, experiment_document,
 from torch_backend.config.load import load
 from torch_backend.plot import STYLE, detection_figure, plot, rounds_figure, sigma_figure
 from torch_backend.results import FORMAT, CurveRow, Results, ResultsError
+from valid_ref.named_parts import name_of
 from valid_ref.protocols.parameters import exponential_weights
 
 EXPERIMENT = load("demo", quick=True, changes=["seeds=[1, 2]", "rounds=40"])
@@ -20,11 +21,11 @@ EXPERIMENT = load("demo", quick=True, changes=["seeds=[1, 2]", "rounds=40"])
 
 def accuracy(job: Job) -> float:
     """Made up: UBAR at .5, the others better, the second seed above the first."""
-    return (0.5 if job.rule.kind == "ubar" else 0.7) + 0.1 * (job.seed - 1)
+    return (0.5 if name_of(job.rule) == "ubar" else 0.7) + 0.1 * (job.seed - 1)
 
 
 def summary(job: Job, diverged: bool) -> dict[str, Any]:
-    attacked = job.attacked and job.rule.kind == "valid"
+    attacked = job.attacked and name_of(job.rule) == "valid"
     length = (10**12 if attacked else 10**9) << 28
     return {
         "job": job.name,
@@ -42,7 +43,7 @@ def summary(job: Job, diverged: bool) -> dict[str, Any]:
                 "heterogeneity": length**2,
             }
             for gamma in EXPERIMENT.detection.gammas
-            if job.rule.kind == "valid" and not diverged
+            if name_of(job.rule) == "valid" and not diverged
         ],
         "validation": None,
     }

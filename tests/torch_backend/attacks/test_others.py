@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import attrs
 import pytest
@@ -20,6 +21,7 @@ from torch_backend.attacks import (
     LearningAttack,
     LearningView,
     Mimic,
+    NoAttack,
     OneLabel,
     Push,
     Silence,
@@ -29,7 +31,7 @@ from torch_backend.errors import BackendAttackError, ConfigError
 from valid_ref.errors import ValidRefError
 from valid_ref.graph_families import parse_family
 
-OWN = [attack for attack in ATTACKS.known if attack.kind != "none"]
+OWN: list[Any] = [attack for attack in ATTACKS.known if attack is not NoAttack]
 
 
 @given(view=views(), units=st.integers(1, 100))
