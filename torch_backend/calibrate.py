@@ -110,10 +110,11 @@ def alarmed(weightings: Mapping[float, Weighting], run: Statistics) -> bool:
 class Rate:
     """How many of the runs under one attack alarm in the checks of one gamma.
 
-    `diverged` counts runs in which models left the range before the end: there an honest agent
-    has alarmed already (AR-14) and there are no statistics; they are not among the `runs`.
+    `diverged` counts the runs in which models left the range before the end. There an honest agent
+    has alarmed already (AR-14), so that they are among the `runs` and counted in `either`; but
+    there are no statistics, so that `optimality` and `heterogeneity` are of the `ended` ones.
 
-    Implements: EX-10.
+    Implements: EX-10, EX-15.
     """
 
     attack: str
@@ -126,6 +127,11 @@ class Rate:
     diverged: int
     ratio: float
     """The mean heterogeneity statistic over that of the calibration runs."""
+
+    @property
+    def ended(self) -> int:
+        """The runs that have statistics."""
+        return self.runs - self.diverged
 
 
 @attrs.frozen
@@ -169,7 +175,7 @@ class Detection:
         quiet = [
             rate.gamma
             for rate in self.rates
-            if rate.attack == "none" and rate.runs and not rate.heterogeneity
+            if rate.attack == "none" and rate.ended and not rate.heterogeneity
         ]
         return max(quiet, default=None)
 
@@ -261,10 +267,10 @@ def _rate(
         attack["label"],
         sigma(attack),
         gamma,
-        runs=len(found),
+        runs=len(group),
         optimality=sum(one for one, _two in raised),
         heterogeneity=sum(two for _one, two in raised),
-        either=sum(one or two for one, two in raised),
+        either=sum(one or two for one, two in raised) + len(group) - len(finished),
         diverged=len(group) - len(finished),
         ratio=float(_mean_heterogeneity(found) / quiet) if found and quiet else math.nan,
     )

@@ -24,6 +24,7 @@ from torch_backend.process import ALONE, Options, Stop, StoppedError, Watch, loc
 from valid_ref import __version__
 from valid_ref.errors import ValidRefError
 from valid_ref.graph import honest_agents
+from valid_ref.printable import refusal_of_file
 from valid_ref.workers import Spawn
 
 POLL_SECONDS = 0.5
@@ -237,3 +238,5 @@ def _work(several: _Several, tasks: Any, reports: Any, halt: Any) -> None:
                 reports.put(None)
     except ValidRefError as error:
         reports.put(error)
+    except OSError as error:  # a full disk, most of all: what is there stays whole
+        reports.put(WorkerError(refusal_of_file(error)))

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from torch_backend.calibrate import Detection, Rate
+from torch_backend.calibrate import Detection
 from torch_backend.results import CurveRow, Results, ResultsError
 from torch_backend.tables import Cell, cells, detection_of, outline_of
 
@@ -173,12 +173,12 @@ def _alarm_bars(panel: Axes, measured: Detection, sigmas: Sequence[float]) -> No
     width = 0.8 / len(measured.weightings)
     for index, gamma in enumerate(measured.weightings):
         at = {rate.sigma: rate for rate in measured.rates if rate.gamma == gamma}
-        places = [p for p, s in enumerate(sigmas) if s in at and at[s].runs + at[s].diverged]
+        places = [p for p, s in enumerate(sigmas) if s in at]
         rates = [at[sigmas[place]] for place in places]
         grey = 0.9 - 0.45 * index / max(1, len(measured.weightings) - 1)
         bars = panel.bar(
             [place - 0.4 + (index + 0.5) * width for place in places],
-            [_share(rate) for rate in rates],
+            [rate.either / rate.runs for rate in rates],
             width * 0.92,
             label=f"γ = {gamma:g}",
             color=str(grey),
@@ -186,18 +186,13 @@ def _alarm_bars(panel: Axes, measured: Detection, sigmas: Sequence[float]) -> No
             linewidth=0.7,
             hatch=HATCHES[index % len(HATCHES)],
         )
-        counts = [f"{r.either + r.diverged}/{r.runs + r.diverged}" for r in rates]
+        counts = [f"{rate.either}/{rate.runs}" for rate in rates]
         panel.bar_label(bars, counts, padding=1, fontsize=8)
     panel.set_ylim(0, 1.15)
     panel.set_yticks([0, 0.25, 0.5, 0.75, 1])
     panel.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     panel.set_ylabel("runs of VALID\nwith an alarm")
     panel.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, title="checks with")
-
-
-def _share(rate: Rate) -> float:
-    """Runs with an alarm; in those that diverged an honest agent has raised its own (AR-14)."""
-    return (rate.either + rate.diverged) / (rate.runs + rate.diverged)
 
 
 def detection_figure(results: Results) -> Figure:
@@ -213,7 +208,7 @@ def detection_figure(results: Results) -> Figure:
     image = None
     for panel, test in zip(axes, ("optimality", "heterogeneity"), strict=True):
         counts = np.array([[getattr(at[a, g], test) for g in gammas] for a in attacks])
-        runs = np.array([[at[a, g].runs for g in gammas] for a in attacks])
+        runs = np.array([[at[a, g].ended for g in gammas] for a in attacks])
         shares = counts / np.maximum(runs, 1)
         image = panel.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
         for row, column in np.ndindex(*shares.shape):

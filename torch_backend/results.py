@@ -12,6 +12,7 @@ import csv
 import io
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -92,13 +93,20 @@ def cut_curve(path: Path, t: int, expected: Sequence[int]) -> bool:
     """
     lines = path.read_bytes().splitlines(keepends=True) if path.is_file() else []
     whole = [line for line in lines[1:] if line.endswith(b"\n")]
-    kept = [line for line in whole if int(line.split(b",")[-7]) <= t]
-    found = [int(line.split(b",")[-7]) for line in kept]
-    if found != [number for number in expected if number <= t]:
+    rounds = [_round_of(line) for line in whole]
+    kept = [line for line, number in zip(whole, rounds, strict=True) if 0 <= number <= t]
+    if [number for number in rounds if number <= t] != [n for n in expected if n <= t]:
         return False
     if path.is_file():
         replace_file(path, b"".join(lines[:1] + kept).decode() if kept else "")
     return True
+
+
+def _round_of(line: bytes) -> int:
+    """The round that a line of a curve is of; -1 if it is no such line."""
+    entries = line.split(b",")
+    number = entries[-7] if len(entries) >= 7 else b""
+    return int(number) if re.fullmatch(rb"\d{1,18}", number) else -1
 
 
 def open_results(directory: Path, header: dict[str, Any]) -> bool:
@@ -163,19 +171,31 @@ def read_summary(directory: Path, name: str) -> dict[str, Any] | None:
     path = job_directory(directory, name) / SUMMARY
     if not path.is_file():
         return None
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise _damaged(path, error) from None
+    if not isinstance(found, dict) or found.get("job") != name:
+        raise _damaged(path, f"it is no summary of {name}")
     return found
+
+
+def _damaged(path: Path, reason: object) -> ResultsError:
+    return ResultsError(f"{path} is damaged ({reason}); remove it to run the job again")
 
 
 def read_rows(directory: Path, name: str) -> list[CurveRow]:
     """The curve of a job as far as it has come."""
     path = job_directory(directory, name) / CURVE
-    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     kinds = [field.type for field in attrs.fields(CurveRow)]
-    return [
-        CurveRow(*(kind(value) for kind, value in zip(kinds, record[1:], strict=True) if kind))
-        for record in csv.reader(lines[1:])
-    ]
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+        return [
+            CurveRow(*(kind(value) for kind, value in zip(kinds, record[1:], strict=True) if kind))
+            for record in csv.reader(lines[1:])
+        ]
+    except (ValueError, csv.Error) as error:
+        raise _damaged(path, error) from None
 
 
 def gather(directory: Path, names: Iterable[str]) -> None:

@@ -250,7 +250,7 @@ def alarm_lines(measured: Detection) -> Lines:
     def cell(attack: str, gamma: float) -> str:
         rate = at[attack, gamma]
         lost = f" ({rate.diverged} diverged)" if rate.diverged else ""
-        return f"{rate.optimality}, {rate.heterogeneity} of {rate.runs}{lost}"
+        return f"{rate.optimality}, {rate.heterogeneity} of {rate.ended}{lost}"
 
     def row(one: Joint) -> Sequence[str]:
         low, high = one.interval

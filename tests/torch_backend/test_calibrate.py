@@ -172,8 +172,8 @@ def test_counts_by_attack_and_gamma() -> None:
     quiet, loud = measured.rates
     assert (quiet.attack, quiet.sigma, quiet.runs, quiet.diverged) == ("none", 0.0, 2, 0)
     assert (quiet.optimality, quiet.heterogeneity, quiet.either) == (1, 1, 1)
-    assert (loud.sigma, loud.runs, loud.diverged) == (0.1, 2, 1)
-    assert (loud.optimality, loud.heterogeneity, loud.either) == (1, 1, 1)
+    assert (loud.sigma, loud.runs, loud.diverged, loud.ended) == (0.1, 3, 1, 2)
+    assert (loud.optimality, loud.heterogeneity, loud.either) == (1, 1, 2)
     honest = (101**2 + 102**2 + 103**2) / 3
     assert math.isclose(loud.ratio, (200**2 + 100**2) / 2 / honest, rel_tol=1e-9)
     assert measured.gamma_max is None

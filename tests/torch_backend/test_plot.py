@@ -1,6 +1,9 @@
 """Figures: files that can be read, every series told apart without colour, the right numbers."""
 
+import csv
+import re
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ from torch_backend.config.experiment import Job, described, experiment_document,
 from torch_backend.config.load import load
 from torch_backend.plot import STYLE, detection_figure, plot, rounds_figure, sigma_figure
 from torch_backend.results import FORMAT, CurveRow, Results, ResultsError
+from torch_backend.tables import detection_csv, detection_of
 from valid_ref.named_parts import name_of
 from valid_ref.protocols.parameters import exponential_weights
 
@@ -130,6 +134,22 @@ def test_runs_that_diverged_are_marked_and_enter_no_mean() -> None:
         figure = sigma_figure(made_up("valid_gaussian+sigma=1.0+keeps_seed=1"))
     assert "1 of 2 diverged" in texts(figure)
     assert texts(figure).count("2/2") == 4  # who diverges has alarmed
+
+
+@pytest.mark.checks("EX-15", "EX-16")
+def test_figure_and_table_count_the_same_runs_where_some_diverged() -> None:
+    found = made_up("valid_gaussian+sigma=1.0+keeps_seed=1")
+    with mpl.rc_context(STYLE):
+        shown = texts(sigma_figure(found))
+    measured = detection_of(found)
+    assert measured is not None
+    rows = list(csv.DictReader(detection_csv(measured).splitlines()))
+    counts = Counter(f"{row['either']}/{row['runs']}" for row in rows)
+    assert counts == Counter(text for text in shown if re.fullmatch(r"\d/\d", text))
+    lost = [row for row in rows if row["diverged"] == "1"]
+    assert [(row["runs"], row["either"], row["optimality"]) for row in lost] == [
+        ("2", "2", "1")
+    ] * 2
 
 
 @pytest.mark.checks("EX-10", "EX-15")

@@ -1,15 +1,21 @@
 """A run that is killed, stopped or split into processes ends with the same bytes."""
 
+import errno
 import json
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
+from unittest import mock
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.torch_backend.killing import EXPERIMENT, contents
 from torch_backend import results
@@ -265,3 +271,46 @@ def test_noise_that_fits_its_gradients_is_seen_by_the_calibrated_checks(
     measured = detection_of(found)
     assert measured is not None
     assert [rate.heterogeneity for rate in measured.rates] == [1, 1]
+
+
+@pytest.mark.checks("EX-14")
+@pytest.mark.parametrize("written", [0, 1, 2, 5, 11, 20])
+def test_a_full_disk_costs_no_result(tmp_path: Path, tiny: str, whole: Path, written: int) -> None:
+    """Of so many files the last cannot be brought to the disk; the same call then goes on."""
+    room, sync = iter(range(written)), os.fsync
+
+    def fsync(handle: int) -> None:
+        if next(room, None) is None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        sync(handle)
+
+    options = Options(checkpoint_every=3)
+    with mock.patch.object(os, "fsync", fsync), pytest.raises(OSError, match="No space left"):
+        run_experiment(load(tiny), tmp_path / "run", options)
+    run_experiment(load(tiny), tmp_path / "run", options)
+    assert contents(tmp_path / "run") == contents(whole)
+
+
+@pytest.mark.checks("EX-14")
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", "\x00", '{"job": 1}'])
+def test_a_damaged_summary_is_refused_by_name(
+    tmp_path: Path, tiny: str, whole: Path, text: str
+) -> None:
+    shutil.copytree(whole, tmp_path / "run")
+    summary = next((tmp_path / "run").rglob(results.SUMMARY))
+    summary.write_text(text)
+    with pytest.raises(results.ResultsError, match=r"summary.json is damaged .*; remove it to run"):
+        read_results(tmp_path / "run")
+
+
+@pytest.mark.checks("EX-14")
+@given(line=st.binary(max_size=80).map(lambda text: text.replace(b"\n", b"") + b"\n"))
+def test_a_curve_with_any_other_line_does_not_fit(line: bytes) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "curve.csv"
+        good = b"head\n" + b"".join(b"job,%d,1,1,1,1,1,1\n" % t for t in (1, 4, 8))
+        path.write_bytes(good)
+        assert results.cut_curve(path, 4, (1, 4, 8))
+        assert path.read_bytes() == b"head\n" + b"".join(good.splitlines(True)[1:3])
+        path.write_bytes(b"head\n" + line + good)
+        assert not results.cut_curve(path, 4, (1, 4, 8))
