@@ -69,7 +69,7 @@ def _save(figure: Figure, stem: Path) -> Iterator[Path]:
 def shown(label: str) -> str:
     """A rule or an attack as a reader knows it: "gaussian+sigma=0.1" is "gaussian, sigma=0.1"."""
     kind, *options = label.split("+")
-    return ", ".join((NAMES.get(kind, kind), *options))
+    return ", ".join((NAMES.get(kind, kind.rpartition(":")[2]), *options))
 
 
 def _style(index: int) -> dict[str, Any]:

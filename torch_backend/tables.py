@@ -356,7 +356,7 @@ def _print(title: str, lines: Lines, console: Console, *, markdown: bool) -> Non
 def shown(label: str) -> str:
     """A rule or an attack as a reader knows it: "gaussian+sigma=0.1" is "gaussian sigma=0.1"."""
     kind, *options = label.split("+")
-    return " ".join((NAMES.get(kind, kind), *options))
+    return " ".join((NAMES.get(kind, kind.rpartition(":")[2]), *options))
 
 
 def _number(value: float) -> str:

@@ -60,7 +60,7 @@ def _labels(where: str, labels: Array) -> Indices:
             f"{where}: labels of dtype {labels.dtype} and shape {labels.shape}; one whole number "
             "for each image is needed"
         )
-    return np.ascontiguousarray(labels, dtype=np.int64)
+    return labels.astype(np.int64)  # a copy, as those in a file are read-only
 
 
 @attrs.frozen

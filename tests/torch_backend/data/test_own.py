@@ -45,6 +45,7 @@ def test_images_of_any_shape_come_through_a_file(tmp_path: Path, shape: Any, dty
         assert np.array_equal(found.train_images, given_arrays["train_images"])
         assert found.train_images.dtype == (np.uint8 if dtype is np.uint8 else np.float32)
         assert np.array_equal(found.test_labels, given_arrays["test_labels"])
+        device_data(found, Iid().split(found, 2, 0), "unit", CPU)
 
 
 @pytest.mark.checks("EX-3", "EX-20")
