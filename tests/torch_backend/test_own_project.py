@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from tests.torch_backend.killing import contents
 from tests.torch_backend.runs import program
-from torch_backend.cli import app
+from torch_backend.cli.commands import app
 from torch_backend.config.load import load
 from torch_backend.engine import advance, start
 from torch_backend.errors import BackendError, ConfigError, ScreeningError

@@ -137,7 +137,7 @@ def test_a_missing_extra_is_named(
     with pytest.raises(ImportError):  # of our own: not taken for a missing extra
         call("plot", made)
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise ImportError("no matplotlib", name="matplotlib")
 
     monkeypatch.setattr(commands, "app", fail)
