@@ -23,8 +23,8 @@ from valid_ref.adversary.actions import (
 from valid_ref.adversary.attack import AttackError, Deviation, Setting
 from valid_ref.machine import Adversary, CausalView, Edge, Message, Round
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
-from valid_ref.protocols.broadcast import Tag, ValidatedBroadcast
-from valid_ref.wire import Codec
+from valid_ref.protocols.broadcast import Tag
+from valid_ref.wire import Codec, Tagged
 from valid_ref.words import Again, Listed
 
 __all__ = [
@@ -100,9 +100,7 @@ class Edits:
         return Deviation(adversary=_adversary(by_phase, Codec(setting.parameters).broadcasts))
 
 
-def _adversary(
-    by_phase: Mapping[str, list[Edit]], broadcasts: Mapping[str, ValidatedBroadcast]
-) -> Adversary:
+def _adversary(by_phase: Mapping[str, list[Edit]], broadcasts: Mapping[str, Tagged]) -> Adversary:
     def adversary(view: CausalView) -> Mapping[Edge, Message]:
         words: dict[Edge, Message] = {}
         for edit in by_phase.get(view.phase, ()):

@@ -103,9 +103,7 @@ def run(
         write_text(save, scenario_text(chosen))
     finished = run_shown(chosen, hidden=as_json or quiet, jobs=jobs)
     if as_json:
-        lean = finished.execution.parameters.lean is not None
-        digest = {} if lean else {"digest": recording_digest(finished)}
-        typer.echo(json.dumps(finished.as_json() | digest))
+        typer.echo(json.dumps(finished.as_json() | {"digest": recording_digest(finished)}))
     elif quiet:
         typer.echo(finished.outcome)
     else:

@@ -9,11 +9,7 @@ from valid_ref.document import schema, unstructure
 from valid_ref.oracle.files import RecordingError
 from valid_ref.wire import (
     AlarmLine,
-    AlarmState,
-    BroadcastEntries,
-    InArrays,
-    LearningRow,
-    Other,
+    Spoken,
 )
 
 
@@ -23,7 +19,7 @@ class EdgeLine:
 
     sender: int
     receiver: int
-    message: InArrays | LearningRow | AlarmState | BroadcastEntries | Other | None
+    message: Spoken
 
 
 @attrs.frozen
@@ -45,7 +41,7 @@ class RoundLine:
     kind: ClassVar[str] = "round"
     phase: str
     round: int
-    said: tuple[InArrays | LearningRow | AlarmState | BroadcastEntries | Other | None, ...]
+    said: tuple[Spoken, ...]
     deviations: tuple[EdgeLine, ...]
     rows: Rows
     sha256: str = ""

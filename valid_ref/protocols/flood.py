@@ -30,7 +30,7 @@ Adding = Callable[[Sequence[Summand]], Summand]
 class Flooded:
     """What one agent brings: its value, and what it adds to the sum, if there is one."""
 
-    value: object
+    value: tuple[int, ...]
     summand: Summand | None = None
 
 
@@ -68,19 +68,21 @@ class Flood:
     well_formed: WellFormed
     last: int
     adding: Adding | None = attrs.field(default=None, eq=False, repr=False)
+    tags: tuple[Tag, ...] = attrs.field(init=False, eq=False, repr=False)
     order: Mapping[Tag, int] = attrs.field(init=False, eq=False, repr=False)
 
-    @order.default
-    def _order(self) -> Mapping[Tag, int]:
-        return {tag: position for position, tag in enumerate(self._tags())}
-
-    def _tags(self) -> list[Tag]:
+    @tags.default
+    def _tags(self) -> tuple[Tag, ...]:
         agents, root = range(self.routes.graph.agents), self.routes.root
         tags: list[Tag] = [(v, self.slot) for v in agents]
         if self.adding is not None:
             tags += [(v, SUM) for v in agents if v != root]
             tags.append((root, TOTAL))
-        return tags
+        return tuple(tags)
+
+    @order.default
+    def _order(self) -> Mapping[Tag, int]:
+        return {tag: position for position, tag in enumerate(self.tags)}
 
     @property
     def rounds(self) -> int:

@@ -5,7 +5,7 @@ The values, their encodings and all checks; floods are in `flood`, the phases in
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeGuard
 
 import attrs
 import numpy as np
@@ -38,6 +38,9 @@ FIX, OPEN, REPORT, COMPARE = (
 
 FIXED, OPENING, REPORTED = "fixed", "opening", "report"
 """The slots of the three floods."""
+
+SLOTS = {FIX: FIXED, OPEN: OPENING, REPORT: REPORTED}
+"""What is flooded in which phase."""
 
 FORMAT = b"valid-ref/lean/1/"
 """What every text that is hashed begins with: version and, after it, the purpose."""
@@ -189,6 +192,14 @@ def is_flooded(limits: Sequence[int], value: object) -> bool:
         return False
     pairs = zip(value, limits, strict=True)
     return all(type(entry) is int and 0 <= entry < limit for entry, limit in pairs)
+
+
+def is_digest(message: Message) -> TypeGuard[int]:
+    """Whether a message is a digest: an integer below 2^256.
+
+    Implements: LE-13.
+    """
+    return type(message) is int and 0 <= message < BEYOND
 
 
 def is_sum(parameters: ValidParameters, value: object, count: int) -> bool:
@@ -415,6 +426,6 @@ class Compare:
 def _objection(message: Message, own: int) -> Alarm | None:
     if message is None:
         return Alarm.MISSING_MESSAGE
-    if type(message) is not int or not 0 <= message < BEYOND:
+    if not is_digest(message):
         return Alarm.MALFORMED_MESSAGE
     return None if message == own else Alarm.DIGEST_MISMATCH
