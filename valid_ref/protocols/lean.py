@@ -4,6 +4,7 @@ The values, their encodings and all checks; floods are in `flood`, the phases in
 """
 
 import hashlib
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, TypeGuard
 
@@ -190,8 +191,8 @@ def is_flooded(limits: Sequence[int], value: object) -> bool:
     """
     if type(value) is not tuple or len(value) != len(limits):
         return False
-    pairs = zip(value, limits, strict=True)
-    return all(type(entry) is int and 0 <= entry < limit for entry, limit in pairs)
+    plain = set(map(type, value)) == {int}
+    return plain and min(value) >= 0 and all(map(operator.lt, value, limits))
 
 
 def is_digest(message: Message) -> TypeGuard[int]:
