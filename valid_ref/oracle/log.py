@@ -90,7 +90,7 @@ def check_line(document: Any, agents: int, directed_edges: int) -> None:
     for message in (*lists.get("said", ()), *edges):
         entries = message.items() if isinstance(message, dict) else ()
         for name, found in entries:
-            if isinstance(found, list) and len(found) > max(agents, directed_edges):
+            if isinstance(found, list) and len(found) > max(2 * agents, directed_edges):
                 raise RecordingError(f"{name} has {len(found)} entries", clause="RE-16")
 
 

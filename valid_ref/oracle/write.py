@@ -1,6 +1,7 @@
 """Writing a recording while it happens, and packing it into one file."""
 
 import hashlib
+import operator
 import shutil
 import struct
 import tempfile
@@ -75,6 +76,7 @@ class RecordingWriter:
             self._files[name].write(npy_header(layout, layout.rows or 0))
         self._log = (directory / "log.jsonl").open("wb")
         self._rows = dict.fromkeys(GROWING, 0)
+        self._added: list[tuple[int, memoryview]] = []
         self._values: dict[tuple[str, TableValue], int] = {}
         self._objects: dict[tuple[str, int], int] = {}
         self._written: set[tuple[str, int]] = set()
@@ -89,7 +91,9 @@ class RecordingWriter:
     def _put(self, name: str, array: npt.NDArray[Any]) -> None:
         data = np.ascontiguousarray(array, dtype=self._layouts[name].dtype).data
         self._files[name].write(data)
-        if self._checksums:
+        if name in GROWING:
+            self._added.append((GROWING.index(name), data))
+        elif self._checksums:
             self._hash.update(data)
 
     def _private(self, keys: Sequence[int | Opening]) -> npt.NDArray[Any]:
@@ -230,7 +234,11 @@ class RecordingWriter:
         self.close()
 
     def _end_line(self, line: Line) -> None:
+        added = sorted(self._added, key=operator.itemgetter(0))
+        self._added = []
         if self._checksums:
+            for _place, data in added:
+                self._hash.update(data)
             self._hash.update(line_text(line).encode())
             line = attrs.evolve(line, sha256=self._hash.hexdigest())
         for file in self._files.values():
