@@ -10,15 +10,23 @@ import numpy as np
 from hypothesis import strategies as st
 
 from valid_ref.alarms import Alarm, Raised
+from valid_ref.coins import Coins
 from valid_ref.execution import Execution, execute
 from valid_ref.graph import AgentGraph
 from valid_ref.hashing import PrimeField
 from valid_ref.lattice import MERSENNE_61, default_limits
 from valid_ref.machine import Adversary, CausalView, Edge, Message, Round, honest
 from valid_ref.protocols.broadcast import Tag
+from valid_ref.protocols.lean import Opening
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.local_validate import Reports, transcript_report
-from valid_ref.protocols.parameters import Bounds, CheckedKeys, ValidParameters, Weighting
+from valid_ref.protocols.parameters import (
+    Bounds,
+    CheckedKeys,
+    LeanParameters,
+    ValidParameters,
+    Weighting,
+)
 from valid_ref.protocols.valid import Private
 from valid_ref.reading import Reading
 from valid_ref.schedule import Precision, Schedule
@@ -99,6 +107,14 @@ def network(
     )
 
 
+def lean_network(graph: AgentGraph, *, kappa: int = 2, **options: Any) -> ValidParameters:
+    """The same with lean validation, and bounds under which no sum can wrap."""
+    T = options.get("T", 3)
+    bounds = Bounds((LOOSE,) * T, (1 << 60,) * T)
+    lean = LeanParameters(kappa, "11" * 32)
+    return attrs.evolve(network(graph, bounds=bounds, **options), lean=lean)
+
+
 def random_gradients(seed: int, agent: int, d: int, size: float = 1.0):
     def gradient(t: int, point: np.ndarray) -> np.ndarray:
         noise = np.random.default_rng([seed, agent, t]).normal(size=d)
@@ -119,7 +135,12 @@ def privates(
     size: float = 1.0,
 ) -> dict[int, Private]:
     agents, prime = range(parameters.graph.agents), parameters.field.prime
-    chosen = [random_key(seed, v, prime) for v in agents] if keys is None else list(keys)
+    chosen: list[int | Opening] = [*(keys or ())]
+    if parameters.lean is not None:
+        coins = [Coins(bytes([seed, v] * 16)) for v in agents]
+        chosen = [Opening.of_coins(one, parameters) for one in coins]
+    elif keys is None:
+        chosen = [random_key(seed, v, prime) for v in agents]
     d = parameters.lattice.dimension
     return {v: Private(random_gradients(seed, v, d, size), chosen[v]) for v in agents}
 
@@ -153,7 +174,7 @@ def edited(
             return {}
         own = [(b, u) for b in sorted(view.byzantine) for u in view.graph.neighbours(b)]
         chosen = own if edges is None else [edge for edge in own if edge in edges]
-        return {edge: change(view.said[edge[0]]) for edge in chosen}
+        return {edge: change(view.on_edge(*edge)) for edge in chosen}
 
     return adversary
 

@@ -10,7 +10,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import chain
 from types import MappingProxyType
@@ -26,11 +26,19 @@ from valid_ref.graph import AgentGraph
 from valid_ref.hashing import PrimeField
 from valid_ref.lattice import IntVector, LatticeParameters
 from valid_ref.machine import Message
+from valid_ref.protocols import lean
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.broadcast import Tag, ValidatedBroadcast
+from valid_ref.protocols.flood import SUM, TOTAL, Flood
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.learn import LearningMessage
-from valid_ref.protocols.parameters import Bounds, CheckedKeys, ValidParameters, Weighting
+from valid_ref.protocols.parameters import (
+    Bounds,
+    CheckedKeys,
+    LeanParameters,
+    ValidParameters,
+    Weighting,
+)
 from valid_ref.protocols.valid import ESTIMATES, KEYS, Valid
 from valid_ref.reading import Reading
 from valid_ref.schedule import Precision, Schedule
@@ -39,6 +47,16 @@ from valid_ref.words import TEXT_LENGTH, Again, Listed, Malformed
 
 KEY = -1
 """In a tag (source, slot), the slot of the source's key."""
+SLOTS: Mapping[str, int] = {
+    "key": KEY,
+    lean.FIXED: -2,
+    lean.OPENING: -3,
+    lean.REPORTED: -4,
+    SUM: -5,
+    TOTAL: -6,
+}
+"""The numbers of the slots that have names."""
+NAMES_OF_SLOTS = {number: name for name, number in SLOTS.items()}
 UNKNOWN = -1
 """Source and slot of a tag that is no pair of agents."""
 EXACT = 2**53
@@ -292,8 +310,16 @@ class AlarmState:
 
 
 @attrs.frozen
+class Digest:
+    """What neighbours compare in lean validation."""
+
+    kind: ClassVar[str] = "digest"
+    value: int
+
+
+@attrs.frozen
 class BroadcastEntries:
-    """A broadcast message.
+    """A message of a broadcast or of a flood.
 
     `keys` has (source, key), `rows` (source, slot, row of reports.npy or estimates.npy), `nulls`
     and `malformed` the tags (source, slot) whose value is null or of no admitted form;
@@ -316,21 +342,34 @@ class Other:
     text: str = ""
 
 
-Spoken = InArrays | LearningRow | AlarmState | BroadcastEntries | Other | None
+Spoken = InArrays | LearningRow | AlarmState | Digest | BroadcastEntries | Other | None
 
+
+Tagged = ValidatedBroadcast | Flood
+"""A machine whose messages are mappings of tags."""
 
 TableValue = tuple[int, ...] | WideIntegers
-"""A report, or an estimate."""
+"""A report, or an estimate; in lean validation a flooded value, or a sum."""
+
+TABLES: Mapping[str, str] = {
+    "reports": "reports",
+    "estimates": "estimates",
+    lean.FIXED: "reports",
+    lean.OPENING: "reports",
+    lean.REPORTED: "reports",
+    SUM: "estimates",
+}
+"""The table that values of a form stand in: one has rows of few integers, the other vectors."""
 
 
 class RowWriter(Protocol):
     """The tables of values as they are written."""
 
-    def known(self, table: str, value: object) -> int | None:
-        """The row of this very object, if it was put before."""
+    def known(self, form: str, value: object) -> int | None:
+        """The row of this very object, if it was put before as a value of this form."""
 
-    def put(self, table: str, value: TableValue | LearningMessage) -> int:
-        """Put a value into a table; in which row it stands."""
+    def put(self, form: str, value: TableValue | LearningMessage) -> int:
+        """Put a value into the table of its form; in which row it stands."""
 
 
 class RowSource(Protocol):
@@ -339,8 +378,8 @@ class RowSource(Protocol):
     def key(self, key: int) -> int:
         """One object for equal keys."""
 
-    def value(self, table: str, row: int) -> TableValue:
-        """A row of `reports` or `estimates`."""
+    def value(self, form: str, row: int) -> TableValue:
+        """The value of this form in a row of its table."""
 
     def pair(self, row: int) -> LearningMessage:
         """A row of `deviations`."""
@@ -355,15 +394,17 @@ class Codec:
     """
 
     parameters: ValidParameters
-    broadcasts: Mapping[str, ValidatedBroadcast] = attrs.field(init=False, eq=False, repr=False)
+    broadcasts: Mapping[str, Tagged] = attrs.field(init=False, eq=False, repr=False)
 
     @broadcasts.default
-    def _broadcasts(self) -> Mapping[str, ValidatedBroadcast]:
+    def _broadcasts(self) -> Mapping[str, Tagged]:
         machines = [stage.machine for stage in Valid(self.parameters).stages]
-        return {m.phase: m for m in machines if isinstance(m, ValidatedBroadcast)}
+        return {m.phase: m for m in machines if isinstance(m, Tagged)}
 
-    def table(self, phase: str) -> str:
-        """The table that holds the values of a broadcast."""
+    def form(self, phase: str, tag: Tag) -> str:
+        """The form of the values of a tag."""
+        if self.parameters.lean is not None:
+            return SUM if tag[1] == TOTAL else str(tag[1])
         return "estimates" if phase == ESTIMATES else "reports"
 
     def encode(self, phase: str, message: Message, rows: RowWriter) -> Spoken:
@@ -377,6 +418,8 @@ class Codec:
             return LearningRow(rows.put("deviations", message))
         if phase == AGREEMENT and isinstance(message, bool):
             return AlarmState(message)
+        if phase == lean.COMPARE and lean.is_digest(message):
+            return Digest(message)
         if phase in self.broadcasts and is_mapping(message):
             return self._entries(phase, message, rows)  # type: ignore[arg-type]
         return Other(_kept_text(message))
@@ -403,6 +446,8 @@ class Codec:
         document = unstructure(spoken)
         if isinstance(spoken, BroadcastEntries):
             document["keys"] = [[source, decimal(key)] for source, key in spoken.keys]
+        if isinstance(spoken, Digest):
+            document["value"] = decimal(spoken.value)
         return document
 
     def _entries(
@@ -412,12 +457,13 @@ class Codec:
         known = {
             machine.order[tag]: value for tag, value in message.items() if tag in machine.order
         }
-        table = self.table(phase)
         keys, rows, nulls, malformed = [], [], [], []
         for position in sorted(known):
             (source, slot), value = machine.tags[position], known[position]
-            tag = (source, KEY if isinstance(slot, str) else slot)
-            row = writer.known(table, value)
+            tag = (source, SLOTS[slot] if isinstance(slot, str) else slot)
+            form = self.form(phase, (source, slot))
+            # Whether a vector is a sum depends on the tag.
+            row = None if form == SUM else writer.known(form, value)
             if row is not None:
                 rows.append((*tag, row))
             elif value is None:
@@ -427,7 +473,7 @@ class Codec:
             elif isinstance(value, int):
                 keys.append((source, value))
             elif isinstance(value, tuple | WideIntegers):
-                rows.append((*tag, writer.put(table, value)))
+                rows.append((*tag, writer.put(form, value)))
         return BroadcastEntries(
             keys=tuple(keys),
             rows=tuple(rows),
@@ -449,6 +495,10 @@ class Codec:
             return rows.pair(spoken.row)
         if isinstance(spoken, AlarmState) and phase == AGREEMENT:
             return spoken.value
+        if isinstance(spoken, Digest) and phase == lean.COMPARE:
+            if not lean.is_digest(spoken.value):
+                raise WireError("a digest is not below 2^256")
+            return spoken.value
         if isinstance(spoken, BroadcastEntries) and phase in self.broadcasts:
             return self._mapping(phase, spoken, rows)
         raise WireError(f"{type(spoken).kind!r} in phase {phase}")
@@ -459,21 +509,31 @@ class Codec:
         machine = self.broadcasts[phase]
         if spoken.keys if phase != KEYS else spoken.rows:
             raise WireError(f"values of another phase than {phase}")
-        table = self.table(phase)
-        values: list[tuple[int, int, object]] = [
-            *((source, KEY, rows.key(key)) for source, key in spoken.keys),
-            *((source, slot, rows.value(table, row)) for source, slot, row in spoken.rows),
-            *((source, slot, None) for source, slot in spoken.nulls),
-            *((source, slot, Malformed()) for source, slot in spoken.malformed),
+        places = [
+            *((source, KEY) for source, _key in spoken.keys),
+            *((source, slot) for source, slot, _row in spoken.rows),
+            *spoken.nulls,
+            *spoken.malformed,
         ]
-        message: dict[object, object] = {}
-        for source, slot, value in values:
-            tag: Tag = (source, "key" if slot == KEY else slot)
-            if tag not in machine.order or tag in message:
-                raise WireError(f"tag ({source}, {slot}) does not exist or stands twice")
-            if type(value) is int and not machine.well_formed(tag, value):
-                raise WireError(f"the key of {source} is out of range")
-            message[tag] = value
+        tags: list[Tag] = [(source, NAMES_OF_SLOTS.get(slot, slot)) for source, slot in places]
+        for tag, place in zip(tags, places, strict=True):
+            if tag not in machine.order:
+                raise WireError(f"tag {place} does not exist")
+        pairs = zip(tags[len(spoken.keys) :], spoken.rows, strict=False)
+        values: list[object] = [
+            *(rows.key(key) for _source, key in spoken.keys),
+            *(rows.value(self.form(phase, tag), row[2]) for tag, row in pairs),
+            *(None for _tag in spoken.nulls),
+            *(Malformed() for _tag in spoken.malformed),
+        ]
+        message: dict[object, object] = dict(zip(tags, values, strict=True))
+        if len(message) < len(tags):
+            raise WireError("a tag stands twice")
+        for tag, value in zip(tags, values, strict=True):
+            # The reader of rows has looked at all others, whose form depends on no tag.
+            unread = type(value) is int or (tag[1] in {SUM, TOTAL} and isinstance(value, Sequence))
+            if unread and not machine.well_formed(tag, value):
+                raise WireError(f"the value of {tag[0]}/{tag[1]} is out of range")
         return message | ({"unknown": None} if spoken.unknown_tags else {})
 
 
@@ -549,8 +609,8 @@ def _tag(tag: object) -> tuple[int, int]:
         return _tag(tag.tag)
     if isinstance(tag, tuple) and len(tag) == 2 and type(tag[0]) is int:
         source, slot = tag
-        if slot == "key":
-            return source, KEY
+        if type(slot) is str and slot in SLOTS:
+            return source, SLOTS[slot]
         if type(slot) is int and slot >= 0:
             return source, slot
     return UNKNOWN, UNKNOWN
@@ -607,7 +667,7 @@ def _entries_from_json(value: dict[str, Any]) -> Message:
         if not isinstance(entry, list) or len(entry) != 3:
             raise FormError("CF-7", "message", "entries [source, slot, value]", entry)
         source, slot = (integer(part, "message", "CF-7") for part in entry[:2])
-        tag = (source, "key" if slot == KEY else slot)
+        tag = (source, NAMES_OF_SLOTS.get(slot, slot))
         if tag in found:
             raise FormError("CF-7", "message", "each tag once", entry)
         several = isinstance(entry[2], list)
@@ -668,6 +728,7 @@ class PublicParameters:
     weightings: tuple[WeightingLine, ...]
     keys_checked: CheckedKeys
     without: tuple[str, ...]
+    lean: LeanParameters | None = None
 
 
 def public_parameters(parameters: ValidParameters) -> PublicParameters:
@@ -709,6 +770,7 @@ def public_parameters(parameters: ValidParameters) -> PublicParameters:
         ),
         keys_checked=parameters.checked_keys,
         without=parameters.reading.turned_off,
+        lean=parameters.lean,
     )
 
 
@@ -749,11 +811,12 @@ def valid_parameters(public: PublicParameters, start_model: IntVector) -> ValidP
         ),
         checked_keys=public.keys_checked,
         reading=reading,
+        lean=public.lean,
     )
 
 
-COUNTS = ("agents", "edges", "dimension", "fraction_bits", "step_bits", "max_degree")
-"""Parameters that are JSON numbers in every document; the others may be integers of any size."""
+COUNTS = ("agents", "edges", "dimension", "fraction_bits", "step_bits", "max_degree", "lean")
+"""Parameters whose numbers are JSON numbers in every document; others may be of any size."""
 RECORDED_ONLY = ("kind", "total", "origin")
 """Fields of bounds and weightings on which no message and no alarm depends."""
 
@@ -763,8 +826,21 @@ def parameters_for_agent(parameters: ValidParameters) -> dict[str, Json]:
 
     Implements: CF-4.
     """
-    document: dict[str, Json] = unstructure(public_parameters(parameters))
+    document = _named(parameters)
     del document["without"]
+    if parameters.lean is not None:
+        del document["lean"]["without"]
+    return document
+
+
+def _named(parameters: ValidParameters) -> dict[str, Json]:
+    """The parameters by name; those of lean validation where there is one.
+
+    Implements: VA-9, LE-1.
+    """
+    document: dict[str, Json] = unstructure(public_parameters(parameters))
+    if parameters.lean is None:
+        del document["lean"]
     return document
 
 
@@ -773,7 +849,7 @@ def parameters_in_digits(parameters: ValidParameters) -> dict[str, Json]:
 
     Implements: VA-9, VE-3.
     """
-    document: dict[str, Json] = unstructure(public_parameters(parameters))
+    document = _named(parameters)
     return {name: v if name in COUNTS else _in_digits(v) for name, v in document.items()}
 
 

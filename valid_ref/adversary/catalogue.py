@@ -18,6 +18,21 @@ from valid_ref.adversary.early_keys import EarlyKeys
 from valid_ref.adversary.edits import Edits
 from valid_ref.adversary.gradients import ConsistentGradientLie, DriftPush, InconsistentGradient
 from valid_ref.adversary.hidden import HiddenHashes, HiddenTranscripts
+from valid_ref.adversary.lean_attacks import (
+    AdaptiveOpening,
+    CopiedCommitment,
+    EarlyValue,
+    FalseNumber,
+    FalseOwnReport,
+    GuessedShares,
+    LateTotal,
+    SilentBranch,
+    SplitOpening,
+    WrappedTotal,
+    WrongDigest,
+    WrongSum,
+    WrongTotal,
+)
 from valid_ref.adversary.models import (
     Alie,
     Dissensus,
@@ -66,6 +81,19 @@ AttackPart = (
     | LateFalseAlarm
     | HiddenHashes
     | HiddenTranscripts
+    | AdaptiveOpening
+    | GuessedShares
+    | CopiedCommitment
+    | SplitOpening
+    | WrongSum
+    | WrongTotal
+    | WrappedTotal
+    | LateTotal
+    | SilentBranch
+    | EarlyValue
+    | FalseNumber
+    | FalseOwnReport
+    | WrongDigest
 )
 """Any named attack; told apart by its kind."""
 

@@ -23,8 +23,8 @@ from valid_ref.adversary.actions import (
 from valid_ref.adversary.attack import AttackError, Deviation, Setting
 from valid_ref.machine import Adversary, CausalView, Edge, Message, Round
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
-from valid_ref.protocols.broadcast import Tag, ValidatedBroadcast
-from valid_ref.wire import Codec
+from valid_ref.protocols.broadcast import Tag
+from valid_ref.wire import Codec, Tagged
 from valid_ref.words import Again, Listed
 
 __all__ = [
@@ -100,9 +100,7 @@ class Edits:
         return Deviation(adversary=_adversary(by_phase, Codec(setting.parameters).broadcasts))
 
 
-def _adversary(
-    by_phase: Mapping[str, list[Edit]], broadcasts: Mapping[str, ValidatedBroadcast]
-) -> Adversary:
+def _adversary(by_phase: Mapping[str, list[Edit]], broadcasts: Mapping[str, Tagged]) -> Adversary:
     def adversary(view: CausalView) -> Mapping[Edge, Message]:
         words: dict[Edge, Message] = {}
         for edit in by_phase.get(view.phase, ()):
@@ -110,7 +108,8 @@ def _adversary(
                 continue
             receivers = view.graph.neighbours(edit.sender)
             for receiver in receivers if edit.receiver is None else (edit.receiver,):
-                said = {u: words.get((edit.sender, u), view.said[edit.sender]) for u in receivers}
+                edges = ((edit.sender, u) for u in receivers)
+                said = {edge[1]: words.get(edge, view.on_edge(*edge)) for edge in edges}
                 sent = _sent_earlier(view, edit.sender, receiver)
                 message = edit.action.apply(Scene(receiver, said, sent))
                 public = broadcasts[view.phase].order if view.phase in broadcasts else ()

@@ -49,6 +49,7 @@ Level = Annotated[
 Byzantine = Annotated[str | None, typer.Option(help="Byzantine agents: 3,4")]
 Attack = Annotated[str | None, typer.Option(help="equivocation, benign:fraction=0.5, ...")]
 Without = Annotated[str | None, typer.Option(help="Turn repairs off: P07,P14; all: as-printed")]
+Validation = Annotated[str | None, typer.Option(help="paper, lean, lean:kappa=3")]
 Seed = Annotated[
     int | None, typer.Option(min=0, help="A simulation: losses, batches, keys from this number.")
 ]
@@ -75,6 +76,7 @@ class Chosen:
     byzantine: str | None = None
     attack: str | None = None
     without: str | None = None
+    validation: str | None = None
     seed: int | None = None
     coins: str | None = None
     eps_success: float | None = None
@@ -96,6 +98,7 @@ def chosen_scenario(path: Path | None, chosen: Chosen) -> Scenario:
         "byzantine": _converted(convert.as_agents, chosen.byzantine, "--byzantine"),
         "attack": _converted(convert.as_attack, chosen.attack, "--attack"),
         "without": _converted(convert.as_without, chosen.without, "--without"),
+        "validation": _converted(convert.as_validation, chosen.validation, "--validation"),
         "seed": chosen.seed,
         "coins": chosen.coins,
         "eps_success": chosen.eps_success,

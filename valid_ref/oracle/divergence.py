@@ -12,7 +12,9 @@ from valid_ref.lattice import within
 from valid_ref.machine import Message, Round
 from valid_ref.oracle.read import Recording
 from valid_ref.printable import printable
+from valid_ref.protocols import lean
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
+from valid_ref.protocols.flood import SUM, TOTAL
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.parameters import ValidParameters
@@ -22,8 +24,13 @@ from valid_ref.wire import AlarmLine, shown
 
 VALUES = (tuple, WideIntegers)
 
-SAME_TO_ALL = {LEARNING: "LM-2", AGREEMENT: "SA-2"}
+SAME_TO_ALL = {LEARNING: "LM-2", AGREEMENT: "SA-2", lean.COMPARE: "LE-13"} | dict.fromkeys(
+    lean.SLOTS, "LE-6"
+)
 """The clause by which an agent says one thing to all its neighbours; VB-4 in broadcasts."""
+
+SINGLE = {AGREEMENT: ("SA-2", "alarm state"), lean.COMPARE: ("LE-13", "digest")}
+"""The phases in which a message is one value, with the clause that says which, and its name."""
 
 LONGEST_LINE = 5000
 """Of a divergence; the command that repeats it has the path of the recording."""
@@ -85,10 +92,10 @@ def message_difference(
         return None
     if phase == LEARNING:
         return _learning(parameters, expected, found)
-    if phase == AGREEMENT:
-        if type(found) is bool and found == expected:
+    if phase in SINGLE:
+        if type(found) is type(expected) and found == expected:
             return None
-        return Difference("SA-2", "alarm state", shown(expected), shown(found))
+        return Difference(*SINGLE[phase], shown(expected), shown(found))
     return _broadcast(phase, agent, expected, found)
 
 
@@ -126,8 +133,11 @@ def _learning(parameters: ValidParameters, expected: Message, found: Message) ->
 
 
 def _broadcast(phase: str, agent: int, expected: Message, found: Message) -> Difference | None:
+    """Of a broadcast, or of a flood and what goes along the tree beside it."""
+    whole = SAME_TO_ALL.get(phase, "VB-4")
     if not isinstance(found, Mapping) or not isinstance(expected, Mapping):
-        return Difference("VB-4", "broadcast message", shown(expected), shown(found))
+        what = "flood message" if phase in lean.SLOTS else "broadcast message"
+        return Difference(whole, what, shown(expected), shown(found))
     for tag in [*expected, *(tag for tag in found if tag not in expected)]:
         wanted, seen = expected.get(tag), found.get(tag)
         if wanted is seen:
@@ -136,17 +146,31 @@ def _broadcast(phase: str, agent: int, expected: Message, found: Message) -> Dif
         if (lists or type(wanted) is type(seen)) and wanted == seen:
             continue
         own = isinstance(tag, tuple) and tag[0] == agent and None not in (wanted, seen)
-        clause = {KEYS: "LV-4", ESTIMATES: "GV-2"}.get(phase, "LV-5") if own else "VB-4"
         index = None
         if isinstance(wanted, VALUES) and isinstance(seen, VALUES) and len(wanted) == len(seen):
             index = next(i for i, (w, s) in enumerate(zip(wanted, seen, strict=True)) if w != s)
             wanted, seen = wanted[index], seen[index]
+        clause = _clause_of_value(phase, tag, index) if own or _on_tree(tag) else whole
         name = "/".join(map(str, tag)) if isinstance(tag, tuple) else "an unknown tag"
         what = f"value of {name}"
         return Difference(clause, what, shown(wanted), shown(seen), index)
     if len(found) != len(expected):
-        return Difference("VB-4", "tags", f"{len(expected)} entries", f"{len(found)} entries")
+        return Difference(whole, "tags", f"{len(expected)} entries", f"{len(found)} entries")
     return None
+
+
+def _on_tree(tag: object) -> bool:
+    return isinstance(tag, tuple) and tag[-1] in {SUM, TOTAL}
+
+
+def _clause_of_value(phase: str, tag: object, index: int | None) -> str:
+    """The clause that says what the value of one's own tag is, or a sum."""
+    if _on_tree(tag):
+        return "LE-8"
+    if phase == lean.FIX:
+        return "LE-9" if index == 0 else "LE-7"
+    own = {KEYS: "LV-4", ESTIMATES: "GV-2", lean.OPEN: "LE-10", lean.REPORT: "LE-11"}
+    return own.get(phase, "LV-5")
 
 
 def alarm_difference(
@@ -239,7 +263,8 @@ def diff(left: Recording, right: Recording) -> FirstDifference | None:
         one, other = (str(int(start[index])) for start in starts)
         return FirstDifference("x_0", "the header", one, other, index)
     if left.keys != right.keys:
-        return FirstDifference("keys.npy", "the header", shown(left.keys), shown(right.keys))
+        one, other = (shown((*opened.arrays["keys"].tolist(),)) for opened in (left, right))
+        return FirstDifference("keys.npy", "the header", one, other)
     agreed = "the keys"
     for one_round, other_round in itertools.zip_longest(left.rounds(), right.rounds()):
         place = _place(one_round if one_round is not None else other_round)

@@ -13,12 +13,21 @@ from valid_ref.errors import ValidRefError
 from valid_ref.hashing import is_prime
 from valid_ref.lattice import WORD_LIMIT, IntVector
 from valid_ref.oracle.files import Layout, RecordingError
+from valid_ref.oracle.flooded import FloodedRows
 from valid_ref.protocols.global_validate import width
 from valid_ref.protocols.learn import LearnModel
 from valid_ref.protocols.measures import estimate_limbs
-from valid_ref.protocols.parameters import CheckedKeys, ValidParameters
+from valid_ref.protocols.parameters import (
+    LARGEST_KAPPA,
+    LEAN_PARTS,
+    CheckedKeys,
+    LeanParameters,
+    ValidParameters,
+    estimate_limit,
+)
 from valid_ref.reading import Reading
 from valid_ref.scenario.parts import LossPart
+from valid_ref.wide import limbs_for
 from valid_ref.wire import (
     BoundsLine,
     PublicParameters,
@@ -44,6 +53,7 @@ COUNTS = {
 }
 """The least and the most of every single number of a header."""
 COUNTS_OF_LOSSES = {"seed": (0, (1 << 64) - 1), "batch": (1, 1 << 40)}
+COUNTS_OF_LEAN = {"kappa": (1, LARGEST_KAPPA)}
 
 
 @attrs.frozen
@@ -72,7 +82,8 @@ class Header:
     """Graph, arithmetic, field, bounds, checks, reading, Byzantine agents if known, producer.
 
     `start_model` is null where x_0 stands in `start.npy`; `flood_held` are the agents that send
-    everything they hold in every flood round.
+    everything they hold in every flood round; `lean` are the parameters of lean validation, if the
+    run has it.
 
     Implements: RE-2.
     """
@@ -99,6 +110,7 @@ class Header:
     losses: Losses | None = None
     checksums: bool = False
     flood_held: tuple[int, ...] = ()
+    lean: LeanParameters | None = None
 
     def __attrs_post_init__(self) -> None:
         _check_numbers(attrs.asdict(self, recurse=False))
@@ -132,6 +144,8 @@ class Header:
                 "flood_held is no increasing list of agents",
                 clause="RE-2",
             )
+        if flood and self.lean is not None:
+            raise RecordingError("flood_held is for the paper's validation", clause="RE-2")
 
     @property
     def rounds(self) -> int:
@@ -186,6 +200,7 @@ def check_counts(document: Any, most_agents: int) -> None:
         ("byzantine", document, n),
         ("flood_held", document, n),
         ("agents", losses.get("loss") if isinstance(losses, dict) else None, n),
+        ("without", document.get("lean"), len(LEAN_PARTS)),
     ]
     if isinstance(document.get("mixing"), list):
         rounds = len(document["mixing"])
@@ -207,11 +222,14 @@ def _check_numbers(document: Mapping[str, object]) -> None:
 
     Implements: RE-16.
     """
-    losses = document.get("losses")
-    parents = [(document, COUNTS), (losses if isinstance(losses, dict) else {}, COUNTS_OF_LOSSES)]
+    parents = (
+        (document, COUNTS),
+        (document.get("losses"), COUNTS_OF_LOSSES),
+        (document.get("lean"), COUNTS_OF_LEAN),
+    )
     for parent, counts in parents:
         for name, (least, most) in counts.items():
-            found = parent.get(name)
+            found = parent.get(name) if isinstance(parent, dict) else None
             if isinstance(found, int) and not least <= found <= most:
                 raise RecordingError(f"{name} is not within {least}..{most}", clause="RE-16")
 
@@ -235,7 +253,7 @@ def in_array(header: Header) -> bool:
 
 
 def header_text(header: Header) -> str:
-    """The canonical text of a header; what is empty is left out: `flood_held`, `coins`.
+    """The canonical text of a header; what is empty is left out: `flood_held`, `coins`, `lean`.
 
     Implements: RE-2.
     """
@@ -243,6 +261,8 @@ def header_text(header: Header) -> str:
     document = unstructure(written)
     if not header.flood_held:
         del document["flood_held"]
+    if header.lean is None:
+        del document["lean"]
     if header.losses is not None and header.losses.coins is None:
         del document["losses"]["coins"]
     return json.dumps(document, indent=1) + "\n"
@@ -292,17 +312,32 @@ def layouts(parameters: ValidParameters) -> dict[str, Layout]:
     Implements: RE-3.
     """
     n, d = parameters.graph.agents, parameters.lattice.dimension
-    T = parameters.lattice.schedule.rounds
+    T, m = parameters.lattice.schedule.rounds, len(parameters.weightings)
+    if parameters.lean is None:
+        private = Layout("<u8", n, ())
+        report = Layout("<u8", None, (4 * n,))
+        estimate = Layout("<u8", None, (m * width(parameters), estimate_limbs(parameters)))
+    else:
+        rows = FloodedRows.of(parameters)
+        private = Layout("<u8", n, (rows.opening_width,))
+        report = Layout("<u8", None, (rows.width,))
+        estimate = Layout("<u8", None, (m * d, sum_limbs(parameters)))
     return {
         "models": Layout("<i8", T, (n, d)),
         "gradients": Layout("<i8", T, (n, d)),
-        "keys": Layout("<u8", n, ()),
-        "reports": Layout("<u8", None, (4 * n,)),
-        "estimates": Layout(
-            "<u8",
-            None,
-            (len(parameters.weightings) * width(parameters), estimate_limbs(parameters)),
-        ),
+        "keys": private,
+        "reports": report,
+        "estimates": estimate,
         "deviations": Layout("<i8", None, (2, d)),
         "outputs": Layout("<i8", n, (d,)),
     }
+
+
+def sum_limbs(parameters: ValidParameters) -> int:
+    """So many limbs hold every entry of a sum of lean validation.
+
+    Implements: RE-3, LE-8.
+    """
+    n = parameters.graph.agents
+    limits = [n * estimate_limit(parameters, weighting) for weighting in parameters.weightings]
+    return limbs_for(max(limits, default=0))

@@ -9,11 +9,7 @@ from valid_ref.document import schema, unstructure
 from valid_ref.oracle.files import RecordingError
 from valid_ref.wire import (
     AlarmLine,
-    AlarmState,
-    BroadcastEntries,
-    InArrays,
-    LearningRow,
-    Other,
+    Spoken,
 )
 
 
@@ -23,7 +19,7 @@ class EdgeLine:
 
     sender: int
     receiver: int
-    message: InArrays | LearningRow | AlarmState | BroadcastEntries | Other | None
+    message: Spoken
 
 
 @attrs.frozen
@@ -45,7 +41,7 @@ class RoundLine:
     kind: ClassVar[str] = "round"
     phase: str
     round: int
-    said: tuple[InArrays | LearningRow | AlarmState | BroadcastEntries | Other | None, ...]
+    said: tuple[Spoken, ...]
     deviations: tuple[EdgeLine, ...]
     rows: Rows
     sha256: str = ""
@@ -94,7 +90,7 @@ def check_line(document: Any, agents: int, directed_edges: int) -> None:
     for message in (*lists.get("said", ()), *edges):
         entries = message.items() if isinstance(message, dict) else ()
         for name, found in entries:
-            if isinstance(found, list) and len(found) > max(agents, directed_edges):
+            if isinstance(found, list) and len(found) > max(2 * agents, directed_edges):
                 raise RecordingError(f"{name} has {len(found)} entries", clause="RE-16")
 
 

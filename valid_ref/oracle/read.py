@@ -13,26 +13,43 @@ from valid_ref.graph import AgentGraph
 from valid_ref.lattice import WORD_LIMIT, within
 from valid_ref.machine import Edge, Message, Round
 from valid_ref.oracle.files import START, Member, ReadingLimits, RecordingError, members
+from valid_ref.oracle.flooded import FloodedRows
 from valid_ref.oracle.header import Header, check_counts, layouts, parameters_of, start_layout
 from valid_ref.oracle.log import AgentLine, EndLine, Line, RoundLine, check_line, line_text
+from valid_ref.protocols.flood import SUM
+from valid_ref.protocols.lean import Opening, OpeningError, check_openings
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.local_validate import is_report
-from valid_ref.protocols.measures import is_estimate
+from valid_ref.protocols.measures import Fast, is_estimate
 from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.protocols.remembered import ESTIMATES, REPORTS, most_numbers
 from valid_ref.protocols.valid import Valid
 from valid_ref.wide import WideIntegers, content
-from valid_ref.wire import Codec, InArrays, LearningRow, Spoken, TableValue, WireError
+from valid_ref.wire import (
+    TABLES,
+    Codec,
+    InArrays,
+    LearningRow,
+    Spoken,
+    TableValue,
+    WireError,
+)
 
 Array = np.ndarray[Any, Any]
 Intern = Callable[[str, TableValue], TableValue]
-"""Interns the values of a table: equal ones become one object."""
-
-FORMS = {REPORTS: is_report, ESTIMATES: is_estimate}
+"""Interns the values of a form: equal ones become one object."""
 
 
-def no_interning(_table: str, value: TableValue) -> TableValue:
+def _is_sum(parameters: ValidParameters, value: TableValue) -> bool:
+    return Fast(parameters).is_sum(value, parameters.graph.agents)
+
+
+FORMS = {REPORTS: is_report, ESTIMATES: is_estimate, SUM: _is_sum}
+"""Values that are looked at where they stand; rows of floods are when they are decoded."""
+
+
+def no_interning(_form: str, value: TableValue) -> TableValue:
     """Every value stays its own object."""
     return value
 
@@ -53,6 +70,7 @@ class RowReader:
         intern: Intern = no_interning,
     ) -> None:
         self._parameters, self._arrays, self._intern = parameters, arrays, intern
+        self._flooded = None if parameters.lean is None else FloodedRows.of(parameters)
         self._by_row: dict[tuple[str, int], TableValue] = {}
         self._by_content: dict[tuple[str, tuple[int, ...] | bytes], TableValue] = {}
         self._keys: dict[int, int] = {}
@@ -75,15 +93,15 @@ class RowReader:
         if len(self._new) != added:
             raise RecordingError(f"{place}: rows that no message names", clause="RE-4")
 
-    def value(self, table: str, row: int) -> TableValue:
-        """A row of `reports` or `estimates`."""
-        self._name(table, row)
-        if (table, row) not in self._by_row:
-            read = self._decoded(table, row)
-            if (table, content(read)) not in self._by_content:
-                self._remember(table, read, self._checked(table, row, read))
-            self._by_row[table, row] = self._by_content[table, content(read)]
-        return self._by_row[table, row]
+    def value(self, form: str, row: int) -> TableValue:
+        """The value of this form in a row of `reports` or `estimates`."""
+        self._name(TABLES[form], row)
+        if (form, row) not in self._by_row:
+            read = self._decoded(form, row)
+            if (form, content(read)) not in self._by_content:
+                self._remember(form, read, self._checked(form, row, read))
+            self._by_row[form, row] = self._by_content[form, content(read)]
+        return self._by_row[form, row]
 
     def key(self, key: int) -> int:
         """One object for equal keys, as long as there are no more than agents have twice over."""
@@ -108,21 +126,26 @@ class RowReader:
         if row >= self._before[table]:
             self._new.add((table, row))
 
-    def _decoded(self, table: str, row: int) -> TableValue:
-        """A report as a tuple; an estimate where it lies in the file."""
+    def _decoded(self, form: str, row: int) -> TableValue:
+        """A report or a flooded value as a tuple; a vector where it lies in the file."""
+        table = TABLES[form]
         found = self._arrays[table][row]
-        return WideIntegers(found) if table == ESTIMATES else tuple(found.tolist())
+        if table == ESTIMATES:
+            return WideIntegers(found)
+        if self._flooded is not None:
+            return self._flooded.value(form, found, f"{table}.npy: row {row}")
+        return tuple(found.tolist())
 
-    def _checked(self, table: str, row: int, value: TableValue) -> TableValue:
-        if not FORMS[table](self._parameters, value):
-            raise RecordingError(f"{table}.npy: row {row} is out of range", clause="RE-4")
-        return self._intern(table, value)
+    def _checked(self, form: str, row: int, value: TableValue) -> TableValue:
+        if form in FORMS and not FORMS[form](self._parameters, value):
+            raise RecordingError(f"{TABLES[form]}.npy: row {row} is out of range", clause="RE-4")
+        return self._intern(form, value)
 
-    def _remember(self, table: str, read: TableValue, value: TableValue) -> None:
+    def _remember(self, form: str, read: TableValue, value: TableValue) -> None:
         self._held += len(value)
         if self._held > most_numbers(self._parameters):
             self._by_row, self._by_content, self._held = {}, {}, len(value)
-        self._by_content[table, content(read)] = value
+        self._by_content[form, content(read)] = value
 
 
 GROWING = ("reports", "estimates", "deviations")
@@ -132,7 +155,8 @@ GROWING = ("reports", "estimates", "deviations")
 class Recording:
     """A recording that has been opened: header and arrays are checked, the log is read lazily.
 
-    `finished` says whether the run was recorded to its end.
+    `finished` says whether the run was recorded to its end; `keys` has the key or the opening of
+    every agent, and is empty where the file does not have them yet.
 
     Implements: RE-5, RE-7.
     """
@@ -147,15 +171,19 @@ class Recording:
     limits: ReadingLimits
     genesis: Any
     codec: Codec = attrs.field(init=False, repr=False)
+    keys: tuple[int | Opening, ...] = attrs.field(init=False, repr=False)
 
     @codec.default
     def _codec(self) -> Codec:
         return Codec(self.parameters)
 
-    @property
-    def keys(self) -> tuple[int, ...]:
-        """The key of every agent; empty where the file does not have them yet."""
-        return tuple(self.arrays["keys"].tolist())
+    @keys.default
+    def _keys(self) -> tuple[int | Opening, ...]:
+        array = self.arrays["keys"]
+        if self.parameters.lean is None:
+            return tuple(array.tolist())
+        rows = FloodedRows.of(self.parameters)
+        return tuple(rows.opening(row, f"keys.npy: row {v}") for v, row in enumerate(array))
 
     @property
     def agents(self) -> tuple[AgentLine, ...] | None:
@@ -365,14 +393,14 @@ def open_recording(path: Path, limits: ReadingLimits | None = None) -> Recording
             arrays[name] = np.zeros((0, *layout.row), dtype=layout.dtype)
         else:
             raise RecordingError(f"{path}: there is no {name}.npy", clause="RE-1")
-    if (arrays["keys"] >= np.uint64(header.prime)).any():
+    if header.lean is None and (arrays["keys"] >= np.uint64(header.prime)).any():
         raise RecordingError(f"keys.npy: a key is not below p = {header.prime}", clause="RE-3")
     if end is not None and len(end.agents) != header.agents:
         raise RecordingError(f"log.jsonl: the end names {len(end.agents)} agents", clause="RE-5")
     genesis = hashlib.sha256(raw)
     for array in ([] if start is None else [start]) + [arrays["keys"]]:
         genesis.update(array.data)
-    return Recording(
+    opened = Recording(
         path=path,
         header=header,
         parameters=parameters,
@@ -383,6 +411,21 @@ def open_recording(path: Path, limits: ReadingLimits | None = None) -> Recording
         limits=limits,
         genesis=genesis,
     )
+    _check_openings(opened)
+    return opened
+
+
+def _check_openings(recording: Recording) -> None:
+    """Refuse openings out of range, and two agents with one nonce that are not Byzantine.
+
+    Implements: RE-3, LE-4.
+    """
+    byzantine = recording.header.byzantine or ()
+    keys = [key for v, key in enumerate(recording.keys) if v not in byzantine]
+    try:
+        check_openings(key for key in keys if isinstance(key, Opening))
+    except OpeningError as error:
+        raise RecordingError(f"keys.npy: {error.message}", clause=error.clause) from None
 
 
 def _start(found: Mapping[str, Member], header: Header) -> Array | None:

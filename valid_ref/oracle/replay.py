@@ -2,7 +2,7 @@
 
 import itertools
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 import attrs
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from valid_ref.alarms import Alarm, Raised
 from valid_ref.kernels import Backend, compiled, settle
 from valid_ref.lattice import WORD_LIMIT, IntVector, LatticeParameters, mix, shift_half_even
-from valid_ref.machine import Message, Round
+from valid_ref.machine import Addressed, Message, Round
 from valid_ref.oracle.divergence import (
     SAME_TO_ALL,
     Difference,
@@ -23,10 +23,12 @@ from valid_ref.oracle.divergence import (
 from valid_ref.oracle.read import Recording
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.broadcast import BroadcastState, ValidatedBroadcast
+from valid_ref.protocols.flood import Flood, Flooded, FloodState
+from valid_ref.protocols.lean_stages import FixStage, OpenStage, ReportStage
 from valid_ref.protocols.learn import PHASE, LearningMessage, LearnModel, LearnState
 from valid_ref.protocols.learn import PHASE as LEARNING
-from valid_ref.protocols.measures import Plain
 from valid_ref.protocols.parameters import ValidParameters
+from valid_ref.protocols.remembered import Replayed
 from valid_ref.protocols.valid import (
     EstimateStage,
     HashStage,
@@ -206,14 +208,15 @@ class ReplayedLearnModel(LearnModel):
         if isinstance(found, LearningMessage) and confirmed:
             return attrs.evolve(state, message=found)
         Y = mix(self.parameters, t, own, neighbours)
-        if self._problem(found) is not None or not isinstance(found, LearningMessage):
+        if self.problem(found) is not None or not isinstance(found, LearningMessage):
             zero = np.zeros_like(Y)
             return attrs.evolve(state, message=explained(self.parameters, t, Y, zero, self.absorbs))
         expected = explained(self.parameters, t, Y, found.scaled_gradient, self.absorbs)
         return attrs.evolve(state, message=found if same(expected, found) else expected)
 
-    def _problem(self, message: Message) -> Alarm | None:
-        return None if self.confirmed.fits(message) else super()._problem(message)
+    def problem(self, message: Message) -> Alarm | None:
+        """The same, known at once of what a whole round was confirmed for."""
+        return None if self.confirmed.fits(message) else super().problem(message)
 
     @property
     def absorbs(self) -> bool:
@@ -258,6 +261,21 @@ def same(left: LearningMessage, right: LearningMessage) -> bool:
 
 
 @attrs.frozen
+class ReplayedFlood(Flood):
+    """A flood in which one's own value is the very object that the reader gives for it.
+
+    What follows from the same objects is computed once for all agents.
+    """
+
+    measures: Replayed = attrs.field(kw_only=True, eq=False, repr=False)
+
+    def start(self, agent: int, private: Flooded) -> FloodState:
+        """Begin with the value that stands in the recording, if it is there."""
+        value = self.measures.one(self.slot, private.value)
+        return super().start(agent, attrs.evolve(private, value=value))
+
+
+@attrs.frozen
 class ReplayedValid(Valid):
     """The whole protocol, with its learning phase replayed.
 
@@ -276,8 +294,17 @@ def _trusting(machine: ValidatedBroadcast, form: type) -> ValidatedBroadcast:
     return attrs.evolve(machine, well_formed=has_type)
 
 
+def _replayed_flood(machine: Flood, measures: Replayed) -> ReplayedFlood:
+    """The same flood."""
+    fields = ("routes", "phase", "slot", "well_formed", "last", "adding")
+    return ReplayedFlood(**{name: getattr(machine, name) for name in fields}, measures=measures)
+
+
 def replayed(
-    parameters: ValidParameters, recorded: Recorded, measures: Plain, confirmed: ConfirmedMessages
+    parameters: ValidParameters,
+    recorded: Recorded,
+    measures: Replayed,
+    confirmed: ConfirmedMessages,
 ) -> ReplayedValid:
     """The machine of the agents whose learning messages are recorded."""
 
@@ -296,6 +323,8 @@ def replayed(
             return attrs.evolve(stage, machine=_trusting(stage.machine, tuple))
         if isinstance(stage, EstimateStage):
             return attrs.evolve(stage, machine=_trusting(stage.machine, WideIntegers))
+        if isinstance(stage, FixStage | OpenStage | ReportStage):
+            return attrs.evolve(stage, machine=_replayed_flood(stage.machine, measures))
         return stage
 
     stages = tuple(stage_of(stage) for stage in Valid(parameters, measures).stages)
@@ -340,11 +369,14 @@ class AgentReplay:
         said = self._to_all(following) if learning and following is not None else None
         self._coming[self.agent] = said
 
-    def _to_all(self, spoken: Round) -> Message:
-        """What all neighbours of the agent hear from it, else what it is recorded to say to all."""
-        if not spoken.deviations:
+    def _to_all(self, spoken: Round, apart: Container[int] = ()) -> Message:
+        """What all neighbours of the agent hear from it, else what it is recorded to say to all.
+
+        Neighbours in `apart` must hear something else.
+        """
+        receivers = [r for r in self.parameters.graph.neighbours(self.agent) if r not in apart]
+        if not spoken.deviations or not receivers:
             return spoken.said[self.agent]
-        receivers = self.parameters.graph.neighbours(self.agent)
         heard = [spoken.deviations.get((self.agent, r), spoken) for r in receivers]
         differs = any(
             message is spoken
@@ -361,24 +393,31 @@ class AgentReplay:
         if self.divergence is not None or self.state is None:
             return
         phase, self._place = spoken.phase, (spoken.phase, spoken.number)
-        expected = self._said_by_the_machine(self.state)
-        said, heard_by_all = spoken.said[self.agent], self._to_all(spoken)
+        word = self._said_by_the_machine(self.state)
+        expected, apart = (word.usual, word.to) if isinstance(word, Addressed) else (word, {})
+        said, heard_by_all = spoken.said[self.agent], self._to_all(spoken, apart)
+        receivers = self.parameters.graph.neighbours(self.agent)
+        on_edges = [r for r in receivers if (self.agent, r) in spoken.deviations]
         # A recorder that knows only edges records nothing to all; whatever it records is judged.
-        alone = said is None or said is heard_by_all
-        for found in (heard_by_all,) if alone else (heard_by_all, said):
+        found_to_all = [heard_by_all]
+        if said is not None and said is not heard_by_all:
+            found_to_all.append(said)
+        if said is None and {*receivers} == {*on_edges} == {*apart}:
+            found_to_all = []
+        for found in found_to_all:
             difference = message_difference(self.parameters, phase, self.agent, expected, found)
             if difference is not None:
                 self._diverge(difference)
                 return
-        receivers = self.parameters.graph.neighbours(self.agent) if spoken.deviations else ()
-        for receiver in receivers:
-            if (self.agent, receiver) in spoken.deviations:
-                heard = spoken.deviations[self.agent, receiver]
-                difference = message_difference(self.parameters, phase, self.agent, expected, heard)
-                if difference is not None:
+        for receiver in (r for r in receivers if r in on_edges or r in apart):
+            heard, wanted = spoken.on_edge(self.agent, receiver), apart.get(receiver, expected)
+            difference = message_difference(self.parameters, phase, self.agent, wanted, heard)
+            if difference is not None:
+                if receiver not in apart:
                     clause = SAME_TO_ALL.get(phase, "VB-4")
-                    self._diverge(attrs.evolve(difference, clause=clause), (self.agent, receiver))
-                    return
+                    difference = attrs.evolve(difference, clause=clause)
+                self._diverge(difference, (self.agent, receiver))
+                return
         self._agreed = f"the message of {phase} round {spoken.number}"
 
     def _said_by_the_machine(self, state: ValidState) -> Message:

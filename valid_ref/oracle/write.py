@@ -1,6 +1,7 @@
 """Writing a recording while it happens, and packing it into one file."""
 
 import hashlib
+import operator
 import shutil
 import struct
 import tempfile
@@ -20,6 +21,7 @@ from valid_ref.execution import Execution
 from valid_ref.lattice import IntVector
 from valid_ref.machine import Edge, Message, Round
 from valid_ref.oracle.files import KNOWN, LOCAL_HEADER, START, RecordingError, npy_header
+from valid_ref.oracle.flooded import FloodedRows
 from valid_ref.oracle.header import (
     Header,
     Losses,
@@ -31,14 +33,16 @@ from valid_ref.oracle.header import (
     start_layout,
 )
 from valid_ref.oracle.log import AgentLine, EdgeLine, EndLine, Line, RoundLine, Rows, line_text
+from valid_ref.protocols.lean import Opening, check_opening
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.learn import LearningMessage
+from valid_ref.protocols.memory import own_key
 from valid_ref.runs import Run
 from valid_ref.scenario.build import Prepared
 from valid_ref.scenario.parts import LossPart
 from valid_ref.scenario.scenario import Scenario
 from valid_ref.wide import WideIntegers
-from valid_ref.wire import Codec, InArrays, Spoken, TableValue, alarm_line, is_learning
+from valid_ref.wire import TABLES, Codec, InArrays, Spoken, TableValue, alarm_line, is_learning
 
 GROWING = ("reports", "estimates", "deviations")
 ALIGNMENT = 64
@@ -53,8 +57,9 @@ class RecordingWriter:
     Implements: RE-3, RE-4, RE-5, RE-6.
     """
 
-    def __init__(self, directory: Path, header: Header, keys: Sequence[int]) -> None:
+    def __init__(self, directory: Path, header: Header, keys: Sequence[int | Opening]) -> None:
         self._parameters = parameters_of(header, "header.json")
+        self._flooded = None if header.lean is None else FloodedRows.of(self._parameters)
         self._codec = Codec(self._parameters)
         self._layouts = layouts(self._parameters)
         directory.mkdir(parents=True, exist_ok=True)
@@ -72,11 +77,12 @@ class RecordingWriter:
             self._files[name].write(npy_header(layout, layout.rows or 0))
         self._log = (directory / "log.jsonl").open("wb")
         self._rows = dict.fromkeys(GROWING, 0)
+        self._added: list[tuple[int, memoryview]] = []
         self._values: dict[tuple[str, TableValue], int] = {}
         self._objects: dict[tuple[str, int], int] = {}
         self._written: set[tuple[str, int]] = set()
         self._learned = 0
-        self._put("keys", np.array(keys, dtype="<u8"))
+        self._put("keys", self._private(keys))
 
     def _write_start(self, path: Path) -> None:
         start = np.ascontiguousarray(self._parameters.start_model, dtype="<i8")
@@ -86,26 +92,39 @@ class RecordingWriter:
     def _put(self, name: str, array: npt.NDArray[Any]) -> None:
         data = np.ascontiguousarray(array, dtype=self._layouts[name].dtype).data
         self._files[name].write(data)
-        if self._checksums:
+        if name in GROWING:
+            self._added.append((GROWING.index(name), data))
+        elif self._checksums:
             self._hash.update(data)
 
-    def known(self, table: str, value: object) -> int | None:
+    def _private(self, keys: Sequence[int | Opening]) -> npt.NDArray[Any]:
+        """The key or the opening of every agent."""
+        if self._flooded is None:
+            return np.array([own_key(key) for key in keys], dtype="<u8")
+        openings = [check_opening(self._parameters, key) for key in keys]
+        return np.array([self._flooded.opening_row(opening) for opening in openings])
+
+    def known(self, form: str, value: object) -> int | None:
         """The row of this very object, if it was put before."""
         # Sound: `_values` keeps every object whose id is known here, so that no id is used again.
-        return self._objects.get((table, id(value)))
+        return self._objects.get((form, id(value)))
 
-    def put(self, table: str, value: TableValue | LearningMessage) -> int:
+    def put(self, form: str, value: TableValue | LearningMessage) -> int:
         """Put a value into a growing array; in which row it stands. Equal ones stand once."""
         if isinstance(value, LearningMessage):
+            table = form
             self._put(table, np.stack([value.model, value.scaled_gradient]))
         else:
-            if (table, value) in self._values:
-                return self._values[table, value]
-            self._values[table, value] = self._rows[table]
-            self._objects[table, id(value)] = self._rows[table]
+            table = TABLES[form]
+            if (form, value) in self._values:
+                return self._values[form, value]
+            self._values[form, value] = self._rows[table]
+            self._objects[form, id(value)] = self._rows[table]
             if table == "estimates":
                 wide = value if isinstance(value, WideIntegers) else WideIntegers.of(value)
                 self._put(table, wide.in_limbs(self._layouts[table].row[1]))
+            elif self._flooded is not None:
+                self._put(table, self._flooded.row(form, value, self._flooded.width))
             else:
                 self._put(table, np.array(value, dtype="<u8"))
         self._rows[table] += 1
@@ -119,7 +138,8 @@ class RecordingWriter:
         agents = range(self._parameters.graph.agents)
         if spoken.phase != LEARNING:
             said = [self._codec.encode(spoken.phase, spoken.said[v], self) for v in agents]
-            self._end_round(spoken.phase, spoken.number, said, spoken.deviations)
+            edges = {**spoken.addressed, **spoken.deviations}
+            self._end_round(spoken.phase, spoken.number, said, edges)
             return
         d = self._parameters.lattice.dimension
         models, gradients = np.zeros((2, len(agents), d), dtype=np.int64)
@@ -178,14 +198,13 @@ class RecordingWriter:
         self._end_round(LEARNING, number, said, deviations)
 
     def _end_round(
-        self, phase: str, number: int, said: list[Spoken], deviations: Mapping[Edge, Message]
+        self, phase: str, number: int, said: list[Spoken], edges: Mapping[Edge, Message]
     ) -> None:
-        edges = tuple(
-            EdgeLine(*edge, self._codec.encode(phase, message, self))
-            for edge, message in sorted(deviations.items())
+        lines = tuple(
+            EdgeLine(*edge, self._codec.encode(phase, edges[edge], self)) for edge in sorted(edges)
         )
         self._written.add((phase, number))
-        self._end_line(RoundLine(phase, number, tuple(said), edges, Rows(**self._rows)))
+        self._end_line(RoundLine(phase, number, tuple(said), lines, Rows(**self._rows)))
 
     def append_rest(self, execution: Execution) -> None:
         """The rounds of an execution that are not written yet, and how everybody ended.
@@ -216,7 +235,11 @@ class RecordingWriter:
         self.close()
 
     def _end_line(self, line: Line) -> None:
+        added = sorted(self._added, key=operator.itemgetter(0))
+        self._added = []
         if self._checksums:
+            for _place, data in added:
+                self._hash.update(data)
             self._hash.update(line_text(line).encode())
             line = attrs.evolve(line, sha256=self._hash.hexdigest())
         for file in self._files.values():
@@ -265,7 +288,9 @@ def write_recording(
 
 
 @contextmanager
-def recorder(path: Path, header: Header, keys: Sequence[int]) -> Iterator[RecordingWriter]:
+def recorder(
+    path: Path, header: Header, keys: Sequence[int | Opening]
+) -> Iterator[RecordingWriter]:
     """A writer into a directory, or, if the name ends so, into a zip when all is written.
 
     Implements: RE-1.

@@ -36,6 +36,7 @@ from valid_ref.scenario.parts import (
     Ridge,
     SchedulePart,
     ThresholdsPart,
+    ValidationPart,
 )
 from valid_ref.schedule import Precision
 
@@ -160,6 +161,14 @@ def as_schedule(value: SchedulePart | Document | str, path: str = "schedule") ->
 def as_bounds(value: BoundsPart | Document | str, path: str = "bounds") -> BoundsPart:
     """Norm bounds: "derived", "none", "configured:model=9,gradient=9"."""
     found: BoundsPart = part_of(BoundsPart, value, path)
+    return found
+
+
+def as_validation(
+    value: ValidationPart | Document | str, path: str = "validation"
+) -> ValidationPart:
+    """How a run is validated: "paper", "lean", "lean:kappa=3"."""
+    found: ValidationPart = part_of(ValidationPart, value, path)
     return found
 
 

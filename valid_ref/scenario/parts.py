@@ -17,7 +17,7 @@ from valid_ref.graph_families import check_family
 from valid_ref.guarantees.calibration import Tails, rank
 from valid_ref.losses import Noise, OwnLoss
 from valid_ref.named_parts import IN_A_MODULE, NamedParts, part_of
-from valid_ref.protocols.parameters import ParameterError
+from valid_ref.protocols.parameters import ParameterError, check_lean
 
 __all__ = [
     "AnyAttack",
@@ -39,11 +39,13 @@ __all__ = [
     "Exponential",
     "Family",
     "GraphPart",
+    "Lean",
     "Logistic",
     "LossPart",
     "NoBounds",
     "OwnGraph",
     "Paper",
+    "PaperValidation",
     "Polynomial",
     "QuadraticAgent",
     "Quadratics",
@@ -53,6 +55,7 @@ __all__ = [
     "Ridge",
     "SchedulePart",
     "ThresholdsPart",
+    "ValidationPart",
     "WeightsPart",
 ]
 
@@ -379,3 +382,28 @@ class Check:
     thresholds: ThresholdsPart = attrs.field(
         default=CalibratedThresholds(), converter=as_thresholds
     )
+
+
+@attrs.frozen
+class PaperValidation:
+    """The validation that the paper describes, repaired."""
+
+    kind: ClassVar[str] = "paper"
+
+
+@attrs.frozen
+class Lean:
+    """Lean validation with kappa common keys.
+
+    `without` leaves necessary parts out, to show what each is for.
+    """
+
+    kind: ClassVar[str] = "lean"
+    kappa: int = 2
+    without: tuple[str, ...] = ()
+
+    def __attrs_post_init__(self) -> None:
+        check_lean(self.kappa, self.without)
+
+
+ValidationPart = PaperValidation | Lean

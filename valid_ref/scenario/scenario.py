@@ -28,8 +28,10 @@ from valid_ref.scenario.parts import (
     DerivedBounds,
     Diminishing,
     Family,
+    PaperValidation,
     RandomQuadratics,
     SchedulePart,
+    ValidationPart,
 )
 from valid_ref.schedule import MOST_ROUNDS, Precision
 
@@ -78,6 +80,9 @@ class Scenario:
     without: tuple[str, ...] = attrs.field(default=(), converter=convert.as_without)
     byzantine: tuple[int, ...] = attrs.field(default=(), converter=convert.as_agents)
     attack: AnyAttack | None = attrs.field(default=None, converter=convert.as_attack)
+    validation: ValidationPart = attrs.field(
+        default=PaperValidation(), converter=convert.as_validation
+    )
 
     def __attrs_post_init__(self) -> None:
         if self.format != FORMAT:
@@ -101,6 +106,8 @@ class Scenario:
             if value is not None and not 0 <= value < math.inf:
                 raise DocumentError(f"{name} = {value} is no number from 0 on", clause="MO-11")
         Reading.without(*self.without)
+        if self.keys is not None and not isinstance(self.validation, PaperValidation):
+            raise DocumentError("lean validation has no keys of single agents", clause="LE-4")
 
     @property
     def reading(self) -> Reading:
@@ -160,6 +167,8 @@ def _settled_text(scenario: Scenario, names: tuple[str, ...] | None) -> str:
     if scenario.seed is None and scenario.coins is None:
         raise DocumentError("a scenario without seed and coins is not settled", clause="LV-3")
     document = described(scenario)
+    if isinstance(scenario.validation, PaperValidation):
+        del document["validation"]  # as before there was another validation
     kept = document if names is None else {name: document[name] for name in names}
     return json.dumps(kept, sort_keys=True, separators=(",", ":"))
 

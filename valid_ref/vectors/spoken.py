@@ -11,7 +11,7 @@ from valid_ref.machine import Round
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.vectors.schema import AGENT, SMALL, TEXT, fields, many, ref, rows
-from valid_ref.wire import Codec, TableValue, pair_in_digits
+from valid_ref.wire import TABLES, Codec, TableValue, pair_in_digits
 
 WORDS = many(
     fields(phase=TEXT, round=SMALL, sender=AGENT, receivers=many(AGENT), message=ref("message"))
@@ -26,15 +26,15 @@ class Scribe:
         self._codec = Codec(parameters)
         self._tables: dict[str, list[TableValue]] = {"reports": [], "estimates": []}
 
-    def known(self, _table: str, _value: object) -> int | None:
+    def known(self, _form: str, _value: object) -> int | None:
         """No value is known by its identity: tables are small and compare what they hold."""
         return None
 
-    def put(self, table: str, value: TableValue | LearningMessage) -> int:
+    def put(self, form: str, value: TableValue | LearningMessage) -> int:
         """The row of a value in its table, a new one if there is none."""
-        held = self._tables[table]
         if isinstance(value, LearningMessage):
-            raise TypeError(f"a learning message in {table}")
+            raise TypeError(f"a learning message among the {form}")
+        held = self._tables[TABLES[form]]
         if value not in held:
             held.append(value)
         return held.index(value)

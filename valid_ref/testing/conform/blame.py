@@ -12,7 +12,7 @@ from valid_ref.alarms import Alarm
 from valid_ref.lattice import IntVector
 from valid_ref.machine import Message
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
-from valid_ref.protocols.broadcast import BroadcastState, Tag, ValidatedBroadcast
+from valid_ref.protocols.broadcast import BroadcastState, Tag
 from valid_ref.protocols.global_validate import estimate, statistics
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.learn import LearningMessage, LearnState
@@ -22,7 +22,7 @@ from valid_ref.protocols.valid import ESTIMATES, HASHES, KEYS
 from valid_ref.testing.conform.case import ExpectedRun, Turn
 from valid_ref.testing.conform.peer import AgentFault, FindingKind
 from valid_ref.wide import WideIntegers
-from valid_ref.wire import AlarmLine, Codec, about_text
+from valid_ref.wire import AlarmLine, Codec, Tagged, about_text
 from valid_ref.words import Listed
 
 OWN_FORMS = {KEYS: "LV-4", HASHES: "LV-6", ESTIMATES: "GV-3"}
@@ -438,7 +438,7 @@ def _arrives(run: ExpectedRun, turn: Turn, missing: AlarmLine) -> bool:
     return any(_holds(machine, message, missing.about) for message in messages)
 
 
-def _holds(machine: ValidatedBroadcast, message: Mapping[Tag, object], about: str | None) -> bool:
+def _holds(machine: Tagged, message: Mapping[Tag, object], about: str | None) -> bool:
     return any(
         tag in machine.order and about_text(tag) == about and machine.well_formed(tag, value)
         for tag, value in message.items()
