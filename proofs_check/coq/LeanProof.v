@@ -370,21 +370,22 @@ Hypothesis whole_tree : subtree n nb root (fun _ => 1%Z) root = Z.of_nat n.
 
 (* The total of an honest agent is not the sum of the estimates of all common transcripts. *)
 Definition wrong_total : Prop := ~ (exists u, u < n /\ equivocated n nb H tr u) /\
-  exists w i, [/\ is_agent w, i < m, is_sum n nb root (m * d) bound root (total_held w) &
-    slice i (total_held w) <> sum_of i common].
+  exists w i, [/\ is_agent w, i < m & slice i (total_held w) <> sum_of i common].
 
 Definition lie : Prop :=
   (exists2 v, v < n & misbehaved d k T x0 steps n nb H tr own v) \/ wrong_total.
 
-Lemma wrong_total_vector : wrong_total -> exists w i, [/\ is_agent w, i < m &
-  exists D, [/\ size D = d, nonzero_mod p D &
-    forall s, hash P s (slice i (total_held w)) = hash P s (sum_of i common) -> hash P s D = 0%Z]].
+Lemma some_entries w i : slice i (total_held w) <> sum_of i common -> 0 < d.
 Proof.
-case=> _ [w [i [wA im fit ne]]]; exists w, i; split=> //.
+by move=> ne; rewrite lt0n; apply/eqP => dz; apply: ne; rewrite /sum_of /Lean.slice dz take0 /mkseq /=.
+Qed.
+
+Lemma wrong_total_vector w i : i < m -> is_sum n nb root (m * d) bound root (total_held w) ->
+  slice i (total_held w) <> sum_of i common -> exists D, [/\ size D = d, nonzero_mod p D &
+    forall s, hash P s (slice i (total_held w)) = hash P s (sum_of i common) -> hash P s D = 0%Z].
+Proof.
+move=> im fit ne; have d0 := some_entries ne.
 have /andP[/eqP sx /allP small] := fit.
-have d0 : 0 < d.
-  rewrite lt0n; apply/eqP => dz; apply: ne; rewrite /sum_of /Lean.slice dz take0 /mkseq /=.
-  by [].
 have szs : size (slice i (total_held w)) = d by case: (slice_at im d0 sx).
 have szm : size (sum_of i common) = d by rewrite size_mkseq.
 exists (minus (slice i (total_held w)) (sum_of i common)); split.
@@ -440,7 +441,12 @@ case=> [[v vn [[x [y [xA yA xv yv ne]]]|[noeq brk]]]|wrong].
   + exact: (broken_nonzero steps_ok Gok dominated tr_shaped own_shaped x0_range tr_range own_range
       deg_ok steps_range limits_pos range_rule vn brk).
   + by move=> sh aO aR aC b a q w j wA jk; apply: (relation_unseen q wA jk vn).
-have [w [i [wA im [D [szD nzD DE]]]]] := wrong_total_vector wrong.
+have [_ [w [i [wA im ne]]]] := wrong.
+case fit: (is_sum n nb root (m * d) bound root (total_held w)); last first.
+  exists [:: 1%Z]; split=> [||sh aO aR aC b a q]; first by rewrite /= muln_gt0 (some_entries ne).
+    by rewrite /nonzero_mod /= Z.mod_1_l //; have := prime_gt1 p_pr; lia.
+  by have := total_fits q wA; rewrite fit.
+have [D [szD nzD DE]] := wrong_total_vector im fit ne.
 exists D; split=> //; first by rewrite szD -[X in X <= _]muln1 leq_mul2l T_pos orbT.
 move=> sh aO aR aC b a q w' j wA' jk; rewrite (same_keys q wA' wA).
 by apply: DE; apply: (total_unseen q wA jk im).
