@@ -27,7 +27,8 @@ Definition objection (w : word) : option reason :=
 Definition reason_code (w : reason) : nat :=
   match w with
   | MissingMessage => 0 | MalformedMessage => 1 | UnknownTag => 2 | MalformedValue => 3
-  | DifferentValue => 4 | NoValue => 5 | NeighbourAlarm => 6
+  | DifferentValue => 4 | NoValue => 5 | NeighbourAlarm => 6 | EarlyValue => 7
+  | LateValue => 8
   end.
 
 Definition same_cause (a b : alarm) : bool :=

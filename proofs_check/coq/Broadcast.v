@@ -9,7 +9,7 @@ Unset Printing Implicit Defensive.
 (* Clause: MO-7. Why, in which round, over whose message, about which tag. *)
 Inductive reason :=
   MissingMessage | MalformedMessage | UnknownTag | MalformedValue | DifferentValue | NoValue
-| NeighbourAlarm.
+| NeighbourAlarm | EarlyValue | LateValue.
 
 Record alarm := Alarm {
   why : reason;

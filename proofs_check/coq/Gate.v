@@ -1,6 +1,6 @@
 (** Prints the assumptions of every headline theorem; written by gate.py, compared with
     gate.expected by `make check`. *)
-From ValidRef Require Import Network BroadcastProof AgreementProof HashProof LatticeProof Witness LocalProof EndToEnd Hidden Sanity Contraction Perturbation Bounded Consensus Admissible Calibration.
+From ValidRef Require Import Network BroadcastProof Flood AgreementProof HashProof LatticeProof Witness LocalProof TreeSum EndToEnd LeanProof LeanHonest Whole Hidden Sanity Contraction Perturbation Bounded Consensus Mixing Rate Admissible Calibration.
 
 (* Network.v *)
 Goal True. idtac "rushing_reduces". exact I. Qed.
@@ -19,6 +19,18 @@ Goal True. idtac "V1". exact I. Qed.
 Print Assumptions BroadcastProof.V1.
 Goal True. idtac "send_once_is_enough". exact I. Qed.
 Print Assumptions BroadcastProof.send_once_is_enough.
+
+(* Flood.v *)
+Goal True. idtac "flood_written_once". exact I. Qed.
+Print Assumptions Flood.flood_written_once.
+Goal True. idtac "nothing_before_its_time". exact I. Qed.
+Print Assumptions Flood.nothing_before_its_time.
+Goal True. idtac "little_is_sent_on". exact I. Qed.
+Print Assumptions Flood.little_is_sent_on.
+Goal True. idtac "diameter_needed". exact I. Qed.
+Print Assumptions Flood.diameter_needed.
+Goal True. idtac "flood_V1". exact I. Qed.
+Print Assumptions Flood.flood_V1.
 
 (* AgreementProof.v *)
 Goal True. idtac "S1". exact I. Qed.
@@ -100,6 +112,10 @@ Print Assumptions Witness.P14_wrong_round.
 Goal True. idtac "L2_L3". exact I. Qed.
 Print Assumptions LocalProof.L2_L3.
 
+(* TreeSum.v *)
+Goal True. idtac "tree_sum_right". exact I. Qed.
+Print Assumptions TreeSum.tree_sum_right.
+
 (* EndToEnd.v *)
 Goal True. idtac "misbehaviour_is_caught". exact I. Qed.
 Print Assumptions EndToEnd.misbehaviour_is_caught.
@@ -107,6 +123,28 @@ Goal True. idtac "L1". exact I. Qed.
 Print Assumptions EndToEnd.L1.
 Goal True. idtac "honest_run_is_valid". exact I. Qed.
 Print Assumptions EndToEnd.honest_run_is_valid.
+
+(* LeanProof.v *)
+Goal True. idtac "same_everything". exact I. Qed.
+Print Assumptions LeanProof.same_everything.
+Goal True. idtac "statistics_pass". exact I. Qed.
+Print Assumptions LeanProof.statistics_pass.
+Goal True. idtac "lean_detects". exact I. Qed.
+Print Assumptions LeanProof.lean_detects.
+Goal True. idtac "share_tuples". exact I. Qed.
+Print Assumptions LeanProof.share_tuples.
+
+(* LeanHonest.v *)
+Goal True. idtac "lean_honest_run_is_valid". exact I. Qed.
+Print Assumptions LeanHonest.lean_honest_run_is_valid.
+
+(* Whole.v *)
+Goal True. idtac "global_passes". exact I. Qed.
+Print Assumptions Whole.global_passes.
+Goal True. idtac "few_bad". exact I. Qed.
+Print Assumptions Whole.few_bad.
+Goal True. idtac "whole". exact I. Qed.
+Print Assumptions Whole.whole.
 
 (* Hidden.v *)
 Goal True. idtac "hidden_agent_unconstrained". exact I. Qed.
@@ -161,6 +199,16 @@ Goal True. idtac "consensus". exact I. Qed.
 Print Assumptions Consensus.consensus.
 Goal True. idtac "shifted_steps_are_slow". exact I. Qed.
 Print Assumptions Consensus.shifted_steps_are_slow.
+
+(* Mixing.v *)
+Goal True. idtac "mixing_contracts". exact I. Qed.
+Print Assumptions Mixing.mixing_contracts.
+
+(* Rate.v *)
+Goal True. idtac "near_mean". exact I. Qed.
+Print Assumptions Rate.near_mean.
+Goal True. idtac "rate". exact I. Qed.
+Print Assumptions Rate.rate.
 
 (* Admissible.v *)
 Goal True. idtac "admissible_closed_form". exact I. Qed.

@@ -5,7 +5,9 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-MARKED = re.compile(r"\(\* Proves: [^*]*\*\)\s*(?:Theorem|Lemma|Corollary)\s+([\w']+)")
+MARKED = re.compile(
+    r"\(\* (?:Proves|Clause to come): [^*]*\*\)\s*(?:Theorem|Lemma|Corollary)\s+([\w']+)"
+)
 
 
 def files() -> list[str]:
@@ -15,7 +17,7 @@ def files() -> list[str]:
 
 
 def headline_theorems() -> dict[str, list[str]]:
-    """The theorems that say which clause they prove, by file."""
+    """The theorems that say which clause they prove, or will once it is written, by file."""
     texts = {name: (HERE / name).read_text(encoding="utf-8") for name in files()}
     return {name: MARKED.findall(text) for name, text in texts.items() if MARKED.search(text)}
 
