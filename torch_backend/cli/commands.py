@@ -94,7 +94,6 @@ def run(
     named = {"rules": rules, "attacks": attacks}
     lists = [f"{key}={json.dumps(words)}" for key, words in named.items() if words]
     wanted = [*lists, *(changes or ()), *(["validate=true"] if record else [])]
-    _find_modules_here()
     chosen = load(experiment, quick=quick, changes=wanted)
     name = Path(experiment).stem + ("-quick" if quick else "")
     directory = Path("runs") / name if output is None else output
@@ -132,13 +131,6 @@ def run(
         print_tables(found, Console(highlight=False))
         typer.echo(f"valid-torch plot {directory} draws the figures.")
     raise typer.Exit(0 if any(s["outcome"] == "finished" for s in found.summaries) else 1)
-
-
-def _find_modules_here() -> None:
-    """Let `module:Name` find modules in the directory from which the command is run, too."""
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.append(here)
 
 
 def _done(directory: Path, names: list[str]) -> dict[str, int]:
@@ -203,7 +195,6 @@ def false_alarms(
     from valid_ref.cli.progress import progress
 
     require_directory(output, "--output")
-    _find_modules_here()
     study = Study(load(experiment, quick=quick, changes=changes or ()), runs)
     name = f"{Path(experiment).stem}{'-quick' if quick else ''}-honest"
     directory = Path("runs") / name if output is None else output
@@ -426,6 +417,8 @@ def _options(
 ) -> None:
     """Exit status: 0 done, 1 a run failed, 2 bad input, 130 stopped by hand."""
     del version
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)  # so that `module:Name` may be a file of the current directory
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         raise typer.Exit(2)
