@@ -1,5 +1,6 @@
 """Data of somebody's own: arrays and NPZ files, and a clear error where something is wrong."""
 
+import contextlib
 import io
 import pickle
 import zipfile
@@ -148,6 +149,18 @@ def test_a_damaged_file_is_refused_or_read(
     except DataError:
         return
     assert all(array.dtype.kind in "biuf" for array in found.values())
+
+
+@pytest.mark.checks("EX-20")
+@pytest.mark.parametrize("file", FILES, ids=["stored", "deflated", "lzma"])
+@pytest.mark.parametrize("bit", [0, 3, 7])
+def test_one_bit_of_each_byte_flipped_is_refused_or_read(file: bytes, bit: int) -> None:
+    """Among them the mark of an encrypted member, and of a way to pack that is not known."""
+    for place in range(len(file)):
+        damaged = bytearray(file)
+        damaged[place] ^= 1 << bit
+        with contextlib.suppress(DataError):
+            read_npz(bytes(damaged), "x", 10**6)
 
 
 @pytest.mark.checks("EX-20")
