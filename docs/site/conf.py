@@ -107,7 +107,7 @@ suppress_warnings = ["config.cache"]
 
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
-nb_execution_timeout = 120
+nb_execution_timeout = 600
 nb_merge_streams = True
 nb_render_markdown_format = "gfm"
 
