@@ -108,10 +108,10 @@ def test_everybody_has_everything_in_the_round_of_its_distance(tree: bool) -> No
             for s, hops in enumerate(routes.distances[v]):
                 known = [(s, SLOT) in states[v].held for states in result.history]
                 assert known == [r >= hops for r in range(made.rounds + 1)]
-                said = [(s, SLOT) in spoken.said[v] for spoken in result.rounds]  # type: ignore[operator]
+                said = [(s, SLOT) in spoken.said[v] for spoken in result.rounds]
                 assert said == [r == hops + 1 <= routes.diameter for r in range(1, made.rounds + 1)]
             if tree:
-                assert tuple(state.held[routes.root, TOTAL]) == total  # type: ignore[arg-type]
+                assert tuple(state.held[routes.root, TOTAL]) == total
         assert tree or not any(spoken.addressed for spoken in result.rounds)
 
 
@@ -123,7 +123,7 @@ def test_sums_go_to_one_parent_and_the_total_to_the_children_alone() -> None:
         for spoken in played(machine(graph, tree=True)).rounds:
             for (u, v), message in spoken.addressed.items():
                 assert isinstance(message, Mapping)
-                [(source, slot)] = set(message) - set(spoken.said[u])  # type: ignore[call-overload]
+                [(source, slot)] = set(message) - set(spoken.said[u])
                 seen.append((spoken.number, u, v, slot))
                 assert source == (u if slot == SUM else routes.root)
         up = [(routes.up(v), v, u, SUM) for v, u in enumerate(routes.parents) if u is not None]
@@ -244,7 +244,7 @@ def test_a_child_that_sends_no_sum_counts_as_zero_and_is_named() -> None:
     """Agent 3 is a child of 2, which is one of the root."""
     states = after({(1, 3, 2): {(3, SLOT): "value 3"}}, byzantine=(3,))
     assert reasons(states[2]) == [(Alarm.NO_VALUE, 4, None, (3, SUM))]
-    assert all(tuple(states[v].held[1, TOTAL]) == (1 + 2 + 3, -5) for v in range(4))  # type: ignore[arg-type]
+    assert all(tuple(states[v].held[1, TOTAL]) == (1 + 2 + 3, -5) for v in range(4))
 
 
 @pytest.mark.checks("LE-8")
@@ -263,7 +263,7 @@ def test_a_sum_in_another_round_is_an_alarm_and_does_not_count(sent: int, alarm:
     words[sent, 2, 1][2, SUM] = (7, 7)
     states = after(words, byzantine=(2,))
     assert reasons(states[1]) == [(alarm, sent, 2, (2, SUM)), (Alarm.NO_VALUE, 4, None, (2, SUM))]
-    assert tuple(states[1].held[1, TOTAL]) == (1 + 2, -1)  # type: ignore[arg-type]
+    assert tuple(states[1].held[1, TOTAL]) == (1 + 2, -1)
 
 
 @pytest.mark.checks("LE-8")
@@ -290,7 +290,7 @@ def test_the_total_is_the_sum_of_all(graph: AgentGraph, data: st.DataObject) -> 
         graph, made, {v: Flooded("x", vector) for v, vector in enumerate(vectors)}
     ).states
     total = tuple(map(sum, zip(*vectors, strict=True)))
-    assert all(tuple(s.held[made.routes.root, TOTAL]) == total for s in states.values())  # type: ignore[arg-type]
+    assert all(tuple(s.held[made.routes.root, TOTAL]) == total for s in states.values())
 
 
 # Every strategy on one value.
@@ -366,6 +366,6 @@ def test_an_addressed_message_leaves_the_usual_one_alone() -> None:
     state = made.start(3, Flooded("value 3", (4, -9)))
     message = made.send(state, 1)
     assert isinstance(message, Addressed)
-    assert dict(message.usual) == {(3, SLOT): "value 3"}  # type: ignore[call-overload]
+    assert dict(message.usual) == {(3, SLOT): "value 3"}
     assert set(message.to) == {2}
-    assert np.array_equal(tuple(message.to[2][3, SUM]), (4, -9))  # type: ignore[index]
+    assert np.array_equal(tuple(message.to[2][3, SUM]), (4, -9))
