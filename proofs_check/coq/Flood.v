@@ -292,7 +292,7 @@ Lemma kept r v s m : v < n -> s < n -> holds (st r v) s = Some m -> holds (st r.
 Proof. by move=> vn sn hm; rewrite flS //; apply: heard_keep. Qed.
 
 (** A value is written once. *)
-(* Clause to come: LE-6 *)
+(* Proves: LE-6 *)
 Theorem flood_written_once r q v s m : v < n -> s < n ->
   holds (st r v) s = Some m -> holds (st (r + q) v) s = Some m.
 Proof.
@@ -325,7 +325,7 @@ by rewrite /= nth_nseq sn => -> //; case: holds.
 Qed.
 
 (** Nobody holds a value before it can have come. *)
-(* Clause to come: LE-6 *)
+(* Proves: LE-6 *)
 Theorem nothing_before_its_time r v s : v < n -> s < n ->
   isSome (holds (st r v) s) -> dist s v <= r.
 Proof.
@@ -346,7 +346,7 @@ Qed.
 
 (** What early alarms are for: whatever Byzantine agents do, an agent sends on each value at most
     once, and only values of agents nearer than the number of rounds. *)
-(* Clause to come: LE-6, LE-14 *)
+(* Proves: LE-6, LE-14 *)
 Theorem little_is_sent_on v s r : v < n -> s < n -> isSome (nth None (fresh (st r v)) s) -> r < last ->
   dist s v < last /\ forall q, r < q -> nth None (fresh (st q v)) s = None.
 Proof.
@@ -359,7 +359,7 @@ by have := flood_written_once (q - r) vn sn hr; rewrite subnKC // => ->.
 Qed.
 
 (** With fewer rounds than the distance an agent holds nothing of that source. *)
-(* Clause to come: LE-17, LE-19 *)
+(* Proves: LE-17, LE-19 *)
 Theorem diameter_needed r s v : s < n -> v < n -> r < dist s v -> holds (st r v) s = None.
 Proof.
 move=> sn vn far; case E: (holds (st r v) s) => [m|] //.
@@ -446,7 +446,7 @@ Qed.
 
 (** If nobody is Byzantine, after as many rounds as the diameter everybody holds everybody's value,
     and nobody alarms: no value is early, late, different or missing. *)
-(* Clause to come: LE-17 *)
+(* Proves: LE-17 *)
 Theorem flood_V1 v : v < n ->
   alarms (st rounds v) = [::] /\ forall s, s < n -> holds (st rounds v) s = Some (value s).
 Proof.

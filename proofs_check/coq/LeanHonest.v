@@ -212,7 +212,7 @@ apply/and3P; split.
 Qed.
 
 (** And everybody ends valid. *)
-(* Clause to come: LE-16 *)
+(* Proves: LE-16 *)
 Theorem lean_honest_run_is_valid v : v < n ->
   lean_ends_invalid P d k kappa x0 steps n nb H root rounds tr own m ghat numbers is_numbers
     bound stat_ok content shares advF advS advO advR digest advC advA before after v = false.

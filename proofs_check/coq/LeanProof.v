@@ -189,7 +189,7 @@ by split=> //; split; split; apply/negbTE.
 Qed.
 
 (** Without an honest alarm, comparison included, all honest agents hold the same in all floods. *)
-(* Clause to come: LE-17 *)
+(* Proves: LE-17 *)
 Theorem same_everything u v : is_agent u -> is_agent v -> everything u = everything v.
 Proof.
 move=> uA vA; have [q up <-] := proj2 conn u v uA vA.
@@ -346,7 +346,7 @@ Qed.
 (** ** What is left when nobody alarms *)
 
 (** The statistics pass with the true numbers of everybody. *)
-(* Clause to come: LE-12 *)
+(* Proves: LE-12 *)
 Theorem statistics_pass w : is_agent w -> stat_ok (total_held w) [seq numbers (common u) | u <- iota 0 n].
 Proof.
 move=> wA; have [_ [_ [_ /negbT + _]]] := parts wA; rewrite /statistics_fail negbK.
@@ -492,7 +492,7 @@ Qed.
     ends with all honest agents invalid, except for at most (dT-1)^kappa p^(kappa (|H|-1)) of the
     p^(kappa |H|) tuples of honest shares. Everything Byzantine agents say from the openings on, and
     the alarms of other phases, may depend on all honest shares. *)
-(* Clause to come: LE-15 *)
+(* Proves: LE-15 *)
 Theorem lean_detects
     (advO : share_tuple -> adversary (wire (seq Z)))
     (advR : share_tuple -> adversary (wire (seq (seq Z))))
@@ -530,7 +530,7 @@ by rewrite /shares_of at_mkseq // valK.
 Qed.
 
 (** Out of so many. *)
-(* Clause to come: LE-15 *)
+(* Proves: LE-15 *)
 Theorem share_tuples : #|share_tuple| = p ^ (kappa * honest_count n H).
 Proof. by rewrite card_ffun card_ffun !card_ord (card_honest n H) -expnM mulnC. Qed.
 

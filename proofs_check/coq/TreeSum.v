@@ -421,7 +421,7 @@ by move: rounds_enough; rewrite -rR' -addnn; lia.
 Qed.
 
 (** If nobody is Byzantine, everybody has the sum of all in the end, and nobody found anything wrong. *)
-(* Clause to come: LE-8, LE-16 *)
+(* Proves: LE-8, LE-16 *)
 Theorem tree_sum_right v : v < n ->
   amiss (st rounds v) = false /\ total (st rounds v) = Some sum_of_all.
 Proof.

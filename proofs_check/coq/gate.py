@@ -6,7 +6,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 MARKED = re.compile(
-    r"\(\* (?:Proves|Clause to come): [^*]*\*\)\s*(?:Theorem|Lemma|Corollary)\s+([\w']+)"
+    r"\(\* Proves: [^*]*\*\)\s*(?:Theorem|Lemma|Corollary)\s+([\w']+)"
 )
 
 
