@@ -37,8 +37,8 @@ PROTOCOLS = (
     "valid",
 )
 """The chapters that begin with a listing."""
-NOT_IN_A_LISTING = {"VA-6", "VA-7"}
-"""Rules about documents and errata, which no agent carries out."""
+NOT_IN_A_LISTING = {"VA-6", "VA-7", "VA-10", "VA-11"}
+"""Rules about documents, errata and outcomes, which no agent carries out."""
 
 
 @pytest.mark.parametrize("path", markdown_files(), ids=lambda path: str(path.relative_to(ROOT)))

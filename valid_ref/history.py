@@ -131,5 +131,5 @@ def require_pandas() -> Any:
     try:
         import pandas  # an extra: loaded only where it is used
     except ModuleNotFoundError:
-        raise FrameError("frames need pandas: pip install 'valid-ref[report]'") from None
+        raise FrameError("frames need pandas: pip install pandas") from None
     return pandas

@@ -290,7 +290,7 @@ def _harm(prepared: Prepared, learned: LearnedTogether | None) -> float:
 
 def _delta(prepared: Prepared) -> float:
     if prepared.delta is None:
-        raise PowerError("delta is not known: name it in the scenario", clause="VA-11")
+        raise PowerError("delta is not known: name it in the scenario", clause="AN-19")
     return prepared.delta
 
 

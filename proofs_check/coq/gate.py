@@ -5,9 +5,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-MARKED = re.compile(
-    r"\(\* Proves: [^*]*\*\)\s*(?:Theorem|Lemma|Corollary)\s+([\w']+)"
-)
+MARKED = re.compile(r"\(\* Proves: [^*]*\*\)\s*(?:Theorem|Lemma|Corollary)\s+([\w']+)")
 
 
 def files() -> list[str]:

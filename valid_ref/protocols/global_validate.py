@@ -192,11 +192,15 @@ def statistic_alarms(
     """
     found: list[Alarm] = []
     if optimality is not None:
-        found += [Alarm.NOT_OPTIMAL] * (optimality > weighting.optimality**2)
-        found += [Alarm.TOO_OPTIMAL] * (optimality < weighting.optimality_low**2)
+        if optimality > weighting.optimality**2:
+            found.append(Alarm.NOT_OPTIMAL)
+        if optimality < weighting.optimality_low**2:
+            found.append(Alarm.TOO_OPTIMAL)
     if heterogeneity is not None:
-        found += [Alarm.TOO_HETEROGENEOUS] * (heterogeneity > weighting.heterogeneity)
-        found += [Alarm.TOO_HOMOGENEOUS] * (heterogeneity < weighting.heterogeneity_low)
+        if heterogeneity > weighting.heterogeneity:
+            found.append(Alarm.TOO_HETEROGENEOUS)
+        if heterogeneity < weighting.heterogeneity_low:
+            found.append(Alarm.TOO_HOMOGENEOUS)
     return [_raised(parameters, alarm, weighting.name) for alarm in found]
 
 

@@ -42,7 +42,10 @@ def options(kind: Any) -> st.SearchStrategy[Any]:
 def attacks(draw: st.DrawFn) -> Any:
     attack = ATTACKS[draw(st.sampled_from(NAMES))]
     hints = get_type_hints(attack)
-    return attack(**{f.name: draw(options(hints[f.name])) for f in attrs.fields(attack)})
+    given = {f.name: draw(options(hints[f.name])) for f in attrs.fields(attack)}
+    if "sigma" in given:
+        given["sigma"] = abs(given["sigma"])  # below zero it is refused
+    return attack(**given)
 
 
 @pytest.mark.checks("AD-9", "VA-6")

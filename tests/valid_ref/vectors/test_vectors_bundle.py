@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 from tests.valid_ref.vectors.reading import VECTORS
 from valid_ref.cli import app
+from valid_ref.errors import ValidRefError
 from valid_ref.trace import TraceError, specification_version
 from valid_ref.vectors import parameters
 from valid_ref.vectors.document import VectorError
@@ -198,13 +199,13 @@ def test_the_command_packs_and_checks(tmp_path: Path, monkeypatch: pytest.Monkey
 
     def call(*arguments: object) -> tuple[int, str]:
         result = CliRunner().invoke(app, ["vectors", *map(str, arguments)])
-        if isinstance(result.exception, VectorError):
+        if isinstance(result.exception, ValidRefError):
             return 2, str(result.exception)
         return result.exit_code, result.output
 
     home, one, two = tmp_path / "home", tmp_path / "one.zip", tmp_path / "two.zip"
     assert call("--version") == (0, f"{version}\n")
-    assert "write it first" in call(home, "--bundle", one)[1]
+    assert "there is no" in call(home, "--bundle", one)[1]
     assert call("--write", home)[0] == 0
     status, output = call(home, "--bundle", one)
     content = one.read_bytes()
