@@ -48,7 +48,8 @@ Every implementation that comes with the reference, in the vectors
 ([conformance.md](../../spec/conformance.md)). Made by
 `python -m tests.foreign.matrix --write docs/tables/implementations.md`.
 
-- *vectors*: cases that pass and that may be skipped, since they show the text as printed.
+- *vectors*: cases that pass and that may be skipped, since they show the text as printed or are
+  of a family that the implementation does not know.
 - *conform*: cases of `valid-ref conform`, fixed and generated, in which every answer is right.
 - *arena*: all honest agents of the paper's graph of 20 agents are processes of this
   implementation, or of all of them in turn; the recording conforms and is the reference's, byte

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import attrs
 
 from valid_ref.alarms import Alarm
+from valid_ref.protocols import lean
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.valid import COMMITMENTS, ESTIMATES, HASHES, KEYS
@@ -33,6 +34,24 @@ PHASES: Mapping[str, tuple[str, str]] = {
         "Estimates",
         "Every agent reports averages of its neighbours' gradients. Then everybody checks that "
         "the gradients cancel out and are not larger than honest data allow.",
+    ),
+    lean.FIX: (
+        "Commitments and total",
+        "Every agent commits to its shares of the common keys. Beside it the sum of everybody's "
+        "gradients goes up a tree and comes down again. Nobody knows a key yet.",
+    ),
+    lean.OPEN: (
+        "Openings",
+        "Every agent opens its shares. The common keys are their sums, which nobody could foresee.",
+    ),
+    lean.REPORT: (
+        "Reports",
+        "Every agent reports hashes of its own messages under the common keys. Then everybody "
+        "checks its neighbours' reports, that models follow from what was received, and the total.",
+    ),
+    lean.COMPARE: (
+        "Comparison",
+        "Neighbours compare one digest of everything they hold.",
     ),
     AGREEMENT: (
         "Agreement",
@@ -66,6 +85,12 @@ ALARMS: Mapping[Alarm, str] = {
     Alarm.TOO_OPTIMAL: "the gradients of all agents cancel out better than those of honest runs",
     Alarm.TOO_HETEROGENEOUS: "the gradients are larger than honest data allow",
     Alarm.TOO_HOMOGENEOUS: "the gradients are smaller than those of honest runs",
+    Alarm.EARLY_VALUE: "a value came before it can have come along any path",
+    Alarm.LATE_VALUE: "a value came after the last round in which it may",
+    Alarm.OPENING_MISMATCH: "an agent opens other shares than it had committed to",
+    Alarm.RECORD_MISMATCH: "what a neighbour says of its own messages is not what it sent",
+    Alarm.WRONG_TOTAL: "the total is not the sum of the gradients of all agents",
+    Alarm.DIGEST_MISMATCH: "a neighbour holds other values",
     Alarm.NEIGHBOUR_ALARM: "a neighbour says that it has an alarm",
 }
 """Why an agent objects."""

@@ -67,6 +67,12 @@ _PARAMETERS = (
     "`without` are the errata whose repairs are turned off.",
 )
 
+_LEAN = (
+    "`lean` has kappa, the name of the run in hexadecimal digits (LE-1 of spec/lean-validation.md) "
+    "and the parts that are left out, which are none here. The kind `digest` is a message of the "
+    "compare round, an integer.",
+)
+
 _MESSAGES = (
     "A message is null (silence) or has a kind, as in RE-4 of spec/recording.md: `learning` "
     "(with its two vectors in place, of a wrong length too), `flag` (an alarm state), `entries` "
@@ -87,6 +93,8 @@ FURTHER = {
     "runs-honest": (*_PARAMETERS, *_MESSAGES, *_ALARMS),
     "runs-attacks": (*_PARAMETERS, *_MESSAGES, *_ALARMS),
     "runs-errata": (*_PARAMETERS, *_MESSAGES, *_ALARMS),
+    "lean": (*_PARAMETERS, *_LEAN),
+    "runs-lean": (*_PARAMETERS, *_LEAN, *_MESSAGES, *_ALARMS),
 }
 """Further words of the families that need them."""
 
@@ -255,6 +263,7 @@ _WRITERS: Mapping[str, Callable[[Any], Json]] = {
     "ratio": ratio,
     "double": double,
     "parameters": parameters_in_digits,
+    "lean-parameters": parameters_in_digits,
     "transcript": transcript_json,
     "alarm": alarm_as_json,
 }

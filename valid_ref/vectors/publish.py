@@ -22,6 +22,7 @@ from valid_ref.vectors import (
     guarantees,
     hashes,
     lattice,
+    lean,
     local_checks,
     parameters,
     runs,
@@ -54,6 +55,8 @@ def families() -> tuple[VectorFamily, ...]:
         runs.honest_family(),
         runs_attacks.attack_family(),
         runs_attacks.errata_family(),
+        lean.unit_family(),
+        lean.run_lean_family(),
     )
 
 

@@ -15,6 +15,7 @@ from valid_ref.adversary.early_keys import EarlyKeys
 from valid_ref.document import Json
 from valid_ref.execution import Execution, execute
 from valid_ref.lattice import MERSENNE_61, FloatVector, GradientSource, LatticeError, to_lattice
+from valid_ref.protocols.lean import check_opening
 from valid_ref.protocols.parameters import CheckedKeys
 from valid_ref.protocols.valid import Private
 from valid_ref.scenario import Scenario, parts, prepare
@@ -55,6 +56,11 @@ OPERATION = Operation(
     ),
 )
 
+NO_SWITCHES = (
+    "Cases whose `without` is not empty show a part of the text as printed (the errata of these "
+    "numbers); skip them if you do not have these switches."
+)
+
 HARNESS = (
     "Make the public parameters, then start every honest agent v with the key `keys[v]`. In round "
     "t its lattice gradient Ghat is `gradients[t-1][v]`, whatever the point is at which it is "
@@ -68,8 +74,7 @@ HARNESS = (
     "honest agent with `ends`: verdict, model (null if invalid), alarms.",
     "Rows of `reports` and `estimates` in messages are rows of `tables`: each value "
     "stands there once, in no particular order. Do not read anything else off the tables.",
-    "Cases whose `without` is not empty show a part of the text as printed (the errata of these "
-    "numbers); skip them if you do not have these switches.",
+    NO_SWITCHES,
 )
 
 
@@ -101,6 +106,38 @@ def run_case(
 
     Implements: VE-7.
     """
+    made, given, expected = _written(scenario)
+    private = [made.private[v].own_key for v in sorted(made.private)]
+    keys = [None if v in made.byzantine else whole(key) for v, key in enumerate(private)]
+    given = _placed(given, "keys", keys)
+    del expected["addressed"]
+    return VectorCase(identifier, tuple(source.split()), comment, given, expected)
+
+
+def lean_run_case(
+    identifier: str, source: str, comment: str, scenario: Scenario | Prepared
+) -> VectorCase:
+    """A run with lean validation, written down.
+
+    Implements: VE-7.
+    """
+    made, given, expected = _written(scenario)
+    private = [check_opening(made.parameters, made.private[v].key) for v in sorted(made.private)]
+    openings = [
+        None if v in made.byzantine else wholes(opening.value) for v, opening in enumerate(private)
+    ]
+    given = _placed(given, "openings", openings)
+    return VectorCase(identifier, tuple(source.split()), comment, given, expected)
+
+
+def _placed(given: dict[str, Json], name: str, value: Json) -> dict[str, Json]:
+    """The same fields with one more, after the Byzantine agents."""
+    first = ("parameters", "byzantine")
+    return {key: given[key] for key in first} | {name: value} | given
+
+
+def _written(scenario: Scenario | Prepared) -> tuple[Prepared, dict[str, Json], dict[str, Json]]:
+    """What was prepared; what goes in but keys and openings; what must come out."""
     made = prepare(scenario) if isinstance(scenario, Scenario) else scenario
     noted: dict[tuple[int, int], list[int]] = {}
     execution = execute(
@@ -112,12 +149,12 @@ def run_case(
     words = scribe.words(execution.rounds, made.parameters.graph, made.byzantine)
     expected = {
         "said": scribe.said(execution.rounds, execution.honest),
+        "addressed": scribe.addressed(execution.rounds, execution.honest),
         "ends": [_end(execution, agent) for agent in execution.honest],
     }
     given = {
         "parameters": parameters_in_digits(made.parameters),
         "byzantine": sorted(made.byzantine),
-        "keys": [whole(made.private[v].own_key) if honest[v] else None for v in agents],
         "gradients": [
             [wholes(noted[t, v]) if honest[v] and (t, v) in noted else None for v in agents]
             for t in range(1, rounds + 1)
@@ -125,7 +162,7 @@ def run_case(
         "tables": scribe.tables(),
         "words": words,
     }
-    return VectorCase(identifier, tuple(source.split()), comment, given, expected)
+    return made, given, expected
 
 
 def _end(execution: Execution, agent: int) -> Json:

@@ -88,6 +88,8 @@ NULL: Json = {"type": "null"}
 YES = fields(accepted={"const": True})
 ALARMS = many(ref("alarm"))
 EDGES = many(exactly(AGENT, AGENT))
+SLOT: Json = {"type": "integer", "minimum": -6, "maximum": -2}
+"""A slot of lean validation."""
 TAG = exactly(AGENT, {"type": "integer", "minimum": -1})
 CANDIDATE = either(
     fields(kind={"const": "integer"}, value=INTEGER),
@@ -131,6 +133,18 @@ COMMON: dict[str, Json] = {
     ),
     "other": fields(kind={"const": "other"}, text=TEXT),
     "message": either(NULL, ref("learning"), ref("flag"), ref("entries"), ref("other")),
+    "digest": fields(kind={"const": "digest"}, value=INTEGER),
+    "lean-entries": fields(
+        kind={"const": "entries"},
+        keys=many(exactly(AGENT, INTEGER)),
+        rows=many(exactly(AGENT, SLOT, SMALL)),
+        nulls=many(exactly(AGENT, SLOT)),
+        malformed=many(exactly(AGENT, SLOT)),
+        unknown_tags=FLAG,
+    ),
+    "lean-message": either(
+        NULL, ref("learning"), ref("flag"), ref("digest"), ref("lean-entries"), ref("other")
+    ),
     "transcript": many(fields(model=VECTOR, scaled_gradient=VECTOR)),
     "parameters": fields(
         agents=SMALL,
@@ -152,6 +166,15 @@ COMMON: dict[str, Json] = {
     ),
 }
 """Forms that several families use."""
+
+COMMON["lean-parameters"] = fields(
+    **COMMON["parameters"]["properties"],
+    lean=fields(
+        kappa=SMALL,
+        run={"type": "string", "pattern": "^[0-9a-f]{64}$"},
+        without=many(TEXT),
+    ),
+)
 
 
 def candidate(value: object) -> Json:

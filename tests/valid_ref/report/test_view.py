@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests import support
 from valid_ref.adversary.actions import Forge, Integers
 from valid_ref.adversary.edits import Edit, Edits
+from valid_ref.adversary.lean_attacks import WrongSum
 from valid_ref.alarms import Alarm
 from valid_ref.graph import AgentGraph
 from valid_ref.machine import Round
@@ -18,6 +19,7 @@ from valid_ref.protocols.learn import LearningMessage
 from valid_ref.report import run_view, watch_recording, watch_run
 from valid_ref.report.rounds import MessageTable, describe
 from valid_ref.report.view import PageView
+from valid_ref.report.words import ALARMS, PHASES
 from valid_ref.runs import run
 from valid_ref.scenario import Scenario, parts
 from valid_ref.schedule import Precision
@@ -40,10 +42,23 @@ FALLS_SILENT = Scenario(
 )
 """The only honest agent leaves the range and says nothing in round 2."""
 
+LEAN = Scenario(
+    graph=parts.Family("path:4"),
+    loss=parts.RandomQuadratics(1),
+    rounds=2,
+    checks=WIDE,
+    bounds=parts.ConfiguredBounds(1e3, 1e3),
+    validation=parts.Lean(),
+    byzantine=(2,),
+    attack=WrongSum(),
+    seed=0,
+)
+
 
 @SLOW
 @given(scenario=st.one_of(scenarios(), adversarial_scenarios()))
 @example(scenario=FALLS_SILENT)
+@example(scenario=LEAN)
 def test_a_view_is_the_run(scenario: Scenario) -> None:
     finished = run(scenario)
     execution = finished.execution
@@ -96,6 +111,12 @@ def test_the_statistics_are_those_that_the_protocol_checks(options) -> None:
         ):
             assert (statistic.final > statistic.threshold) == (alarm in reasons)
             assert statistic.course[-1] == pytest.approx(statistic.final, rel=1e-3)
+
+
+def test_every_phase_and_every_alarm_has_words() -> None:
+    phases = {spoken.phase for spoken in run(LEAN).execution.rounds}
+    assert phases <= PHASES.keys()
+    assert set(ALARMS) == set(Alarm)
 
 
 def test_distances_and_consensus_end_as_the_judgement_says() -> None:

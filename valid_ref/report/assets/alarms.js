@@ -2,9 +2,9 @@
 
 const FAMILIES = [
   { name: "messages and norms", glyph: "▲", kind: "norm", reasons: ["MISSING_MESSAGE", "MALFORMED_MESSAGE", "OUT_OF_RANGE", "OWN_UPDATE_OUT_OF_RANGE", "MODEL_NORM", "GRADIENT_NORM"] },
-  { name: "broadcasts", glyph: "◆", kind: "broadcast", reasons: ["UNKNOWN_TAG", "MALFORMED_VALUE", "DIFFERENT_VALUE", "NO_VALUE"] },
-  { name: "hashes and relations", glyph: "■", kind: "hash", reasons: ["INCONSISTENT_HASHES", "BROKEN_RELATION", "SELF_MISMATCH"] },
-  { name: "estimates", glyph: "●", kind: "estimate", reasons: ["INCONSISTENT_ESTIMATES", "SELF_ESTIMATE_MISMATCH", "NOT_OPTIMAL", "TOO_HETEROGENEOUS"] },
+  { name: "broadcasts", glyph: "◆", kind: "broadcast", reasons: ["UNKNOWN_TAG", "MALFORMED_VALUE", "DIFFERENT_VALUE", "NO_VALUE", "EARLY_VALUE", "LATE_VALUE", "OPENING_MISMATCH", "DIGEST_MISMATCH"] },
+  { name: "hashes and relations", glyph: "■", kind: "hash", reasons: ["INCONSISTENT_HASHES", "BROKEN_RELATION", "SELF_MISMATCH", "RECORD_MISMATCH"] },
+  { name: "estimates", glyph: "●", kind: "estimate", reasons: ["INCONSISTENT_ESTIMATES", "SELF_ESTIMATE_MISMATCH", "NOT_OPTIMAL", "TOO_HETEROGENEOUS", "WRONG_TOTAL"] },
   { name: "an alarm of a neighbour", glyph: "⟩", kind: "spread", reasons: ["NEIGHBOUR_ALARM"] },
 ];
 

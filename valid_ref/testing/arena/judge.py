@@ -116,6 +116,8 @@ def play(
         raise ConformError(
             f"agents of an arena follow the repaired reading; turned off: {off}", clause="CF-20"
         )
+    if parameters.lean is not None:
+        raise ConformError("an arena knows the paper's validation only", clause="CF-20")
     agents = MixedNetwork(
         Valid(parameters, Remembered(parameters)), prepared.private, peers, together
     )

@@ -30,6 +30,7 @@ from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.protocols.valid import Private, Valid, ValidState
 from valid_ref.scenario import Scenario
 from valid_ref.scenario.build import build_graph, prepare
+from valid_ref.scenario.parts import PaperValidation
 from valid_ref.testing.conform.peer import ConformError
 from valid_ref.wire import AlarmLine, alarm_line
 
@@ -68,6 +69,8 @@ class ConformCase:
             )
         if self.scenario.without:
             raise ConformError("the kit knows the repaired reading only", clause="CF-15")
+        if not isinstance(self.scenario.validation, PaperValidation):
+            raise ConformError("the kit knows the paper's validation only", clause="CF-15")
         if self.gradients is not None:
             self._check_gradients(self.gradients)
         checks = len(self.scenario.checks)

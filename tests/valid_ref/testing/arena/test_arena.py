@@ -18,7 +18,7 @@ from valid_ref.protocols.valid import Private
 from valid_ref.runs import run
 from valid_ref.scenario import Scenario
 from valid_ref.scenario.build import build_graph, prepare
-from valid_ref.scenario.parts import ConfiguredBounds, Family, RandomQuadratics
+from valid_ref.scenario.parts import ConfiguredBounds, Family, Lean, RandomQuadratics
 from valid_ref.testing.arena.judge import ArenaJudgement, digest, judged, play
 from valid_ref.testing.arena.network import assigned, in_turn, processes
 from valid_ref.testing.conform.faults import AGENT, faulty_source
@@ -273,6 +273,9 @@ def test_what_no_agent_can_play_is_refused() -> None:
     printed = attrs.evolve(SMALL, without=("P07",))
     with pytest.raises(ConformError, match="repaired reading"):
         judge(printed, {0: Example})
+    lean = attrs.evolve(SMALL, keys=None, validation=Lean())
+    with pytest.raises(ConformError, match="paper's validation"):
+        judge(lean, {0: Example})
     other = agent(a=('PROTOCOL = "valid-ref/conformance/2"', 'PROTOCOL = "valid-ref/other/9"'))
     with pytest.raises(OtherProtocolError, match=r"agent 2.*other/9"):
         judge(SMALL, {2: other})

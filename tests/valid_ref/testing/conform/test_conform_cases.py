@@ -21,6 +21,7 @@ from valid_ref.lattice import MERSENNE_61, LatticeError
 from valid_ref.oracle.check import Status
 from valid_ref.protocols.parameters import CheckedKeys
 from valid_ref.scenario.build import build_graph
+from valid_ref.scenario.parts import Lean
 from valid_ref.testing.attacks import Shapes
 from valid_ref.testing.conform import generate
 from valid_ref.testing.conform.case import (
@@ -96,6 +97,9 @@ def test_cases_that_make_no_sense_are_refused(cases, changes, reason: str) -> No
 def test_only_the_repaired_reading_is_judged(cases, tmp_path) -> None:
     with pytest.raises(ConformError, match="repaired reading"):
         ConformCase("printed", 0, attrs.evolve(cases[0].scenario, without=("P14",)))
+    lean = attrs.evolve(cases[0].scenario, keys=None, validation=Lean())
+    with pytest.raises(ConformError, match="paper's validation"):
+        ConformCase("lean", 0, lean)
     with pytest.raises(DocumentError, match="unknown field"):
         case_from_json('{"names": 1}')
     with pytest.raises(ConformError, match="cannot read"):

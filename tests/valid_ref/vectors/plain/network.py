@@ -30,13 +30,23 @@ def message_of(phase, spoken, tables):
         return ints(spoken["model"]), ints(spoken["scaled_gradient"])
     if spoken["kind"] == "flag":
         return spoken["value"]
-    table = tables.get("estimates" if phase == "GlobalValidate" else "reports", [])
+    if spoken["kind"] == "digest":
+        return int(spoken["value"])
+    rows = []
+    for source, slot, row in spoken["rows"]:
+        table = tables["estimates" if vector_of(phase, slot) else "reports"]
+        rows.append((source, slot, table[row] if row < len(table) else []))
     found = [((source, -1), int(key)) for source, key in spoken["keys"]]
-    found += [((source, slot), ints(table[row])) for source, slot, row in spoken["rows"]]
+    found += [((source, slot), ints(value)) for source, slot, value in rows]
     found += [(tuple(pair), None) for pair in spoken["nulls"]]
     found += [(tuple(pair), OTHER) for pair in spoken["malformed"]]
     found += [(UNKNOWN, 1)] if spoken["unknown_tags"] else []
     return dict(found) if len(dict(found)) == len(found) else OTHER  # VB-9: a tag stands once
+
+
+def vector_of(phase, slot):
+    """Whether a value is a vector: an estimate, a sum, a total."""
+    return phase == "GlobalValidate" or slot < -4
 
 
 class Network:
