@@ -13,6 +13,8 @@ import pytest
 from tests.valid_ref.vectors.reading import VECTORS, Json, files, load
 from valid_ref.adversary.catalogue import ATTACKS
 from valid_ref.alarms import Alarm
+from valid_ref.graph import AgentGraph
+from valid_ref.protocols.routes import Routes
 from valid_ref.reading import Reading
 from valid_ref.trace import load as load_trace
 from valid_ref.witness import WITNESSES
@@ -167,5 +169,10 @@ def test_the_runs_are_small_and_say_everything() -> None:
             assert public["dimension"] <= 2
             rounds = {(line["phase"], line["round"]) for line in case["expected"]["said"]}
             assert len(case["expected"]["said"]) == honest * len(rounds)
-            if not public["without"]:
-                assert len(rounds) == len(public["mixing"]) + 4 * n - 1
+            learned = len(public["mixing"])
+            if public.get("lean") is not None:
+                routes = Routes(AgentGraph.from_edges(n, [tuple(edge) for edge in public["edges"]]))
+                flooded = 2 * routes.height + 2 * routes.diameter
+                assert len(rounds) == learned + flooded + 1 + n - 1
+            elif not public["without"]:
+                assert len(rounds) == learned + 4 * n - 1
