@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from valid_ref.machine import Message
 from valid_ref.protocols.broadcast import Tag
+from valid_ref.protocols.flood import SUM, TOTAL
+from valid_ref.protocols.lean import FIXED, OPENING, REPORTED
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.wide import WideIntegers
 from valid_ref.words import Listed
@@ -109,10 +111,13 @@ EntryValue = Nothing | Flag | Integer | Real | Text | Integers
 
 @attrs.frozen
 class Entry:
-    """One entry of a broadcast message; the slot is a neighbour, or null for the key."""
+    """One entry of a broadcast message, or of a flood.
+
+    The slot is a neighbour, null for the key, or one of the names of lean validation.
+    """
 
     source: int
-    slot: int | None
+    slot: int | str | None
     value: EntryValue
 
     @property
@@ -151,6 +156,9 @@ GARBAGE = "garbage"
 
 LONGEST = 40
 """A field with more digits than this names no tag."""
+
+NAMED_SLOTS = ("key", FIXED, OPENING, REPORTED, SUM, TOTAL)
+"""The slots that are no neighbours."""
 
 WHOLE = ""
 """The field that is the whole message."""
@@ -198,7 +206,8 @@ class Add:
     """Add integers to the message, or to one field of it.
 
     Fields are "model" and "scaled_gradient" of a learning message, "2/0" for the entry of source
-    2 and slot 0 of a broadcast, "2/key" for a key. Without a field the vector is added to model
+    2 and slot 0 of a broadcast, "2/key" for a key, and in lean validation "2/fixed", "2/opening",
+    "2/report", "2/sum" and "2/total". Without a field the vector is added to model
     and then scaled gradient of a learning message, and to every entry of a broadcast. A vector
     that is too short is continued by zeros, one that is too long does not fit.
     """
@@ -295,6 +304,9 @@ def _changed(message: Message, field: str, change: Change) -> Message:
         return None
     if isinstance(message, LearningMessage):
         return _changed_learning(message, field, change)
+    if type(message) is int and field == WHOLE:
+        found = _changed_entry(message, change)
+        return GARBAGE if found is None else found
     if isinstance(message, dict | MappingProxyType):
         tags = list(message) if field == WHOLE else [_tag(field)]
         entries = {tag: _changed_entry(message.get(tag), change) for tag in tags}
@@ -332,7 +344,7 @@ def _changed_entry(value: object, change: Change) -> object:
 def _tag(field: str) -> Tag | None:
     """The tag that a field names; None if it names none."""
     source, slash, slot = field.partition("/")
-    digits = source + ("" if slot == "key" else slot)
+    digits = source + ("" if slot in NAMED_SLOTS else slot)
     if not (slash and source and slot and digits.isdecimal() and len(digits) < LONGEST):
         return None
-    return int(source), slot if slot == "key" else int(slot)
+    return int(source), slot if slot in NAMED_SLOTS else int(slot)

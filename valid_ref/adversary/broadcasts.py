@@ -117,12 +117,12 @@ class LastRoundEquivocator:
         def rewrite(view: CausalView, edge: Edge, said: Said) -> Message:
             sender, receiver = edge
             rank = view.graph.neighbours(sender).index(receiver)
-            others = {tag: value for tag, value in said.items() if tag[0] != sender}
-            if view.round < last or (view.round > last and self.phase in FLOODS):
-                return others
             own = first_said(view)[sender]
             own = own if isinstance(own, Mapping) else {}
             lies = {t: shifted(v, rank, prime) for t, v in own.items() if t[0] == sender}
+            others = {tag: value for tag, value in said.items() if tag not in lies}
+            if view.round < last or (view.round > last and self.phase in FLOODS):
+                return others
             return others | lies
 
         return Deviation(together(echo, rewriting(self.phase, rewrite)))

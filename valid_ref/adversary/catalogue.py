@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import attrs
 
+from valid_ref.adversary import lean_attacks
 from valid_ref.adversary.broadcasts import (
     LastRoundEquivocator,
     LateFalseAlarm,
@@ -101,6 +102,11 @@ ATTACKS: Mapping[str, type[AttackPart]] = MappingProxyType(
     {attack.kind: attack for attack in get_args(AttackPart)}
 )
 """Every named attack by its kind."""
+
+LEAN_ATTACKS: tuple[str, ...] = tuple(
+    kind for kind, attack in ATTACKS.items() if attack.__module__ == lean_attacks.__name__
+)
+"""Those on lean validation, which need it."""
 
 
 @attrs.frozen

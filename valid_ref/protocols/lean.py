@@ -29,13 +29,10 @@ from valid_ref.wide import WideIntegers
 
 # Inputs.
 
-FIX, OPEN, REPORT, COMPARE = (
-    "LeanValidate.fix",
-    "LeanValidate.open",
-    "LeanValidate.report",
-    "LeanValidate.compare",
-)
-"""The phases."""
+PHASE = "LeanValidate"
+
+FIX, OPEN, REPORT, COMPARE = (f"{PHASE}.{name}" for name in ("fix", "open", "report", "compare"))
+"""Its phases."""
 
 FIXED, OPENING, REPORTED = "fixed", "opening", "report"
 """The slots of the three floods."""
