@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests import support
-from valid_ref.adversary.catalogue import ATTACKS
+from valid_ref.adversary.catalogue import ATTACKS, LEAN_ATTACKS
 from valid_ref.graph import AgentGraph
 from valid_ref.oracle import (
     RecordingError,
@@ -46,8 +46,8 @@ SMALL = Scenario(
     seed=3,
     validation=parts.Lean(),
 )
-ON_LEAN = [kind for kind, one in ATTACKS.items() if one.__module__.endswith("lean_attacks")]
-ON_LEAN.remove("guessed-shares")  # needs a field in which nobody can run
+ON_LEAN = [kind for kind in LEAN_ATTACKS if kind != "guessed-shares"]
+"""The attacks that can be made in a large field."""
 
 
 @pytest.mark.checks("RE-9", "RE-12")
