@@ -89,10 +89,7 @@ def example(last_gamma: int | None = None) -> Execution:
     )
     parameters = attrs.evolve(parameters, lean=LeanParameters(1, "11" * 32))
     openings = [Opening(1, (5,)), Opening(256, (17,)), Opening(2**255, (42,))]
-    private = {
-        v: Private(lambda _t, point, c=float(v): point - c, openings[v])
-        for v in range(3)
-    }
+    private = {v: Private(lambda _t, point, c=float(v): point - c, openings[v]) for v in range(3)}
     return execute(parameters, private)
 
 
