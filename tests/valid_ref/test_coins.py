@@ -21,10 +21,18 @@ from valid_ref.document import DocumentError
 from valid_ref.guarantees.local import broken_relations
 from valid_ref.losses import LossError, Noise, Problem, Quadratic
 from valid_ref.oracle import check, open_recording, record_run, recording_digest
+from valid_ref.protocols.lean import Opening
 from valid_ref.protocols.learn import PHASE as LEARN
-from valid_ref.protocols.parameters import CheckedKeys
+from valid_ref.protocols.parameters import CheckedKeys, LeanParameters
 from valid_ref.runs import run
-from valid_ref.scenario import Scenario, parts, prepare, scenario_text, settled
+from valid_ref.scenario import (
+    Scenario,
+    parts,
+    prepare,
+    scenario_as_json,
+    scenario_text,
+    settled,
+)
 from valid_ref.scenario.scenario import run_coins, sample_coins
 from valid_ref.schedule import Precision
 
@@ -300,3 +308,22 @@ def test_a_recording_has_the_coins_that_were_drawn(tmp_path) -> None:
         with zipfile.ZipFile(path) as archive:
             header = json.loads(archive.read("header.json"))
         assert ("coins" in header["losses"]) == (scenario.seed is None)
+
+
+@pytest.mark.checks("VA-6", "LE-4")
+def test_a_scenario_with_the_papers_validation_has_the_coins_that_it_had_before() -> None:
+    """Its coins are those of a document that does not know of another validation."""
+    document = scenario_as_json(SEEDED)
+    assert document.pop("validation") == {"kind": "paper"}
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
+    assert run_coins(SEEDED) == Coins.of_text("scenario", text)
+    lean = attrs.evolve(SEEDED, validation=parts.Lean())
+    assert run_coins(lean) not in {run_coins(SEEDED), run_coins(attrs.evolve(lean, seed=6))}
+    assert sample_coins(lean) == sample_coins(SEEDED)
+    prepared = prepare(lean)
+    assert prepared.parameters.lean == LeanParameters(2, run_coins(lean).child("run").secret.hex())
+    for agent, private in prepared.private.items():
+        coins = run_coins(lean).child("opening", agent)
+        assert private.key == Opening.of_coins(coins, prepared.parameters)
+    with pytest.raises(DocumentError, match="no keys of single agents"):
+        attrs.evolve(lean, keys=(1, 2, 3))

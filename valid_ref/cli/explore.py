@@ -19,6 +19,7 @@ from valid_ref.reading import Reading, ReadingError
 
 if TYPE_CHECKING:
     from valid_ref.explore import Exploration, Settings
+    from valid_ref.explore.lean import LeanSettings
 
 EXPECTED = "V5 is a claim of the paper that is false (P02): that it is violated is expected"
 
@@ -52,6 +53,10 @@ def explore(
         bool, typer.Option("--all-sets", help="Also Byzantine sets that break Assumption 1.")
     ] = False,
     kappa: Annotated[int, typer.Option(min=1, help="Common keys of lean validation.")] = 1,
+    by_key: Annotated[
+        bool,
+        typer.Option("--by-key", help="Lean: one tuple of shares for each value of the keys."),
+    ] = False,
     symmetry: Annotated[
         bool, typer.Option("--symmetry/--no-symmetry", help="One case of each class, or all.")
     ] = True,
@@ -89,7 +94,10 @@ def explore(
       valid-ref explore --protocol lean --max-agents 3
     """  # noqa: D301 - \b keeps the lines of the examples apart
     if protocol == "lean":
-        _explore_lean((min_agents, max_agents, kappa), jobs, resume, record, as_json, quiet)
+        from valid_ref.explore.lean import LeanSettings
+
+        lean = LeanSettings(max_agents, min_agents, kappa, by_key)
+        _explore_lean(lean, jobs, resume, record, as_json, quiet)
         return
     from valid_ref.explore import Explored, Settings
     from valid_ref.explore import explore as explore_all
@@ -150,7 +158,7 @@ def _machine() -> dict[str, str]:
 
 
 def _explore_lean(
-    sizes: tuple[int, int, int],
+    settings: "LeanSettings",
     jobs: int,
     resume: Path | None,
     record: Path | None,
@@ -158,10 +166,8 @@ def _explore_lean(
     quiet: bool,
 ) -> None:
     """Every lie under all honest shares; exit status 1 if one goes unseen too often."""
-    from valid_ref.explore.lean import LeanSettings, explore_lean, record_lean
+    from valid_ref.explore.lean import explore_lean, record_lean
 
-    min_agents, max_agents, kappa = sizes
-    settings = LeanSettings(max_agents, min_agents, kappa)
     with _measuring(jobs, resume) as measured, progress("exploring", hidden=quiet) as watch:
         found = explore_lean(settings, jobs=jobs, state_file=resume, watch=watch)
     if record is not None:
@@ -172,13 +178,16 @@ def _explore_lean(
         typer.echo(found.beyond)
     else:
         typer.echo(
-            f"lean: all connected graphs of {min_agents} to {max_agents} agents, {kappa} keys "
-            f"modulo 3, all lies, all honest shares; {found.instances} Byzantine sets"
+            f"lean: all connected graphs of {settings.min_agents} to {settings.max_agents} agents, "
+            f"{found.instances} Byzantine sets, all lies, kappa = {settings.kappa} modulo 3, "
+            f"all honest {'keys' if settings.by_key else 'shares'}"
         )
-        typer.echo(f"{'lie':<14}{'lies':>8}{'runs':>10}{'unseen':>9}{'at bound':>10}{'beyond':>8}")
+        columns = ("lies", "runs", "tuples", "unseen", "at bound", "beyond")
+        typer.echo("".join([f"{'lie':<14}", *(f"{column:>10}" for column in columns)]))
         for kind, tally in found.tallies.items():
-            numbers = f"{tally.lies:>8}{tally.runs:>10}{tally.unseen:>9}"
-            typer.echo(f"{kind:<14}{numbers}{tally.at_the_bound:>10}{tally.beyond:>8}")
+            typer.echo(
+                "".join([f"{kind:<14}", *(f"{number:>10}" for number in attrs.astuple(tally))])
+            )
     if found.beyond:
         raise typer.Exit(1)
 

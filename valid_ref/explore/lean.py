@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from valid_ref.document import read_json, unstructure
-from valid_ref.explore.lean_plays import KINDS, SHAPES, plays, tiny_parameters
+from valid_ref.explore.lean_plays import KINDS, SHAPES, Play, plays, tiny_parameters
 from valid_ref.explore.settings import ExploreError
 from valid_ref.graph import AgentGraph, assumption_1_plus
 from valid_ref.graph_families import connected_graphs
@@ -20,23 +20,27 @@ from valid_ref.graph_families import connected_graphs
 
 @attrs.frozen
 class LeanTally:
-    """Of one kind of lie: lies, runs, runs without an alarm; lies at the bound, and beyond it."""
+    """Of one kind of lie: how many there are, and under which shares nobody saw them.
+
+    `runs` were played and stand for `tuples` of honest shares; `unseen` counts those tuples under
+    which no honest agent alarms; then the lies that attain the bound, and that go beyond it.
+    """
 
     lies: int = 0
     runs: int = 0
+    tuples: int = 0
     unseen: int = 0
     at_the_bound: int = 0
     beyond: int = 0
 
-    def with_one(self, runs: int, unseen: int, bound: int) -> "LeanTally":
-        """The tally with one lie more."""
-        return LeanTally(
-            self.lies + 1,
-            self.runs + runs,
-            self.unseen + unseen,
-            self.at_the_bound + (unseen == bound),
-            self.beyond + (unseen > bound),
-        )
+    @classmethod
+    def of(cls, one: Play, *, by_key: bool) -> "LeanTally":
+        """The tally of one lie."""
+        runs, unseen = one.count_by_key() if by_key else one.count()
+        each = one.others if by_key else 1
+        unseen *= each
+        at, beyond = unseen == one.bound, unseen > one.bound
+        return cls(1, runs, runs * each, unseen, int(at), int(beyond))
 
     def __add__(self, other: "LeanTally") -> "LeanTally":
         return LeanTally(*map(sum, zip(attrs.astuple(self), attrs.astuple(other), strict=True)))
@@ -44,11 +48,12 @@ class LeanTally:
 
 @attrs.frozen
 class LeanSettings:
-    """Which graphs, and how many keys."""
+    """Which graphs, how many keys, and whether one tuple of shares stands for all with its keys."""
 
     max_agents: int = 4
     min_agents: int = 2
     kappa: int = 1
+    by_key: bool = False
 
     def __attrs_post_init__(self) -> None:
         if not 2 <= self.min_agents <= self.max_agents <= LARGEST:
@@ -94,7 +99,7 @@ def symmetries(graph: AgentGraph) -> list[tuple[int, ...]]:
     return [one for one in every if all((one[u], one[v]) in edges for u, v in graph.edges)]
 
 
-def explore_instance(kappa: int, instance: Instance) -> dict[str, LeanTally]:
+def explore_instance(settings: LeanSettings, instance: Instance) -> dict[str, LeanTally]:
     """All lies of one graph and one Byzantine set, under all honest shares.
 
     Explores: LE-15.
@@ -102,10 +107,10 @@ def explore_instance(kappa: int, instance: Instance) -> dict[str, LeanTally]:
     found: dict[str, LeanTally] = {}
     kinds = KINDS if instance.first else KINDS[2:]
     for shape in SHAPES:
-        parameters = tiny_parameters(instance.graph, shape, kappa=kappa)
+        parameters = tiny_parameters(instance.graph, shape, kappa=settings.kappa)
         for kind, one in plays(parameters, instance.byzantine, kinds):
-            runs, unseen = one.count()
-            found[kind] = found.get(kind, LeanTally()).with_one(runs, unseen, one.bound)
+            tally = LeanTally.of(one, by_key=settings.by_key)
+            found[kind] = found.get(kind, LeanTally()) + tally
     return found
 
 
@@ -141,7 +146,7 @@ def explore_lean(
 
     every = instances(settings)
     header = {"lean": unstructure(settings)}
-    work = functools.partial(_numbers, settings.kappa)
+    work = functools.partial(_numbers, settings)
     rows = run_chunks(header, every, work, jobs=jobs, state_file=state_file, watch=watch)
     tallies = dict.fromkeys(KINDS, LeanTally())
     for place, *numbers_of_kind in itertools.chain(*rows):
@@ -149,9 +154,9 @@ def explore_lean(
     return LeanExploration(settings, len(every), tallies)
 
 
-def _numbers(kappa: int, instance: Instance) -> tuple[tuple[int, ...], ...]:
+def _numbers(settings: LeanSettings, instance: Instance) -> tuple[tuple[int, ...], ...]:
     """The tallies of an instance as rows of integers, the place of the kind first."""
-    found = explore_instance(kappa, instance)
+    found = explore_instance(settings, instance)
     return tuple((KINDS.index(kind), *attrs.astuple(tally)) for kind, tally in found.items())
 
 

@@ -138,16 +138,42 @@ class Play:
 
     def all_shares(self) -> Iterator[dict[int, Words]]:
         """All tuples of honest shares; those of Byzantine agents are zero."""
+        for chosen in itertools.product(self._shares(), repeat=len(self.honest)):
+            yield self._with(chosen)
+
+    def shares_by_key(self) -> Iterator[dict[int, Words]]:
+        """For every value of the keys one tuple: all shares but the first are zero."""
+        zero = (0,) * lean.lean_of(self.parameters).kappa
+        for first in self._shares():
+            yield self._with((first, *(zero,) * (len(self.honest) - 1)))
+
+    def _shares(self) -> list[Words]:
+        """What the shares of one agent can be."""
         p, kappa = self.parameters.field.prime, lean.lean_of(self.parameters).kappa
-        one = list(itertools.product(range(p), repeat=kappa))
-        for chosen in itertools.product(one, repeat=len(self.honest)):
-            zero = dict.fromkeys(self.byzantine, (0,) * kappa)
-            yield dict(zip(self.honest, chosen, strict=True)) | zero
+        return list(itertools.product(range(p), repeat=kappa))
+
+    def _with(self, chosen: Sequence[Words]) -> dict[int, Words]:
+        zero = dict.fromkeys(self.byzantine, (0,) * lean.lean_of(self.parameters).kappa)
+        return dict(zip(self.honest, chosen, strict=True)) | zero
 
     def count(self) -> tuple[int, int]:
         """How many tuples of honest shares there are, and under how many nobody alarms."""
         found = [self.unseen(shares) for shares in self.all_shares()]
         return len(found), sum(found)
+
+    def count_by_key(self) -> tuple[int, int]:
+        """How many values of the keys there are, and under how many nobody alarms.
+
+        Where nobody acts on shares but through the keys, all tuples with these keys end alike.
+        """
+        found = [self.unseen(shares) for shares in self.shares_by_key()]
+        return len(found), sum(found)
+
+    @property
+    def others(self) -> int:
+        """How many tuples of shares there are for every value of the keys."""
+        kappa = lean.lean_of(self.parameters).kappa
+        return int(self.parameters.field.prime ** (kappa * (len(self.honest) - 1)))
 
     @property
     def bound(self) -> int:
@@ -157,8 +183,7 @@ class Play:
         """
         lattice, kappa = self.parameters.lattice, lean.lean_of(self.parameters).kappa
         length = lattice.dimension * lattice.schedule.rounds
-        others = self.parameters.field.prime ** (kappa * (len(self.honest) - 1))
-        return int((length - 1) ** kappa * others)
+        return int((length - 1) ** kappa) * self.others
 
 
 @attrs.frozen

@@ -14,12 +14,14 @@ from hypothesis import strategies as st
 
 from valid_ref.adversary import actions
 from valid_ref.adversary.attack import Setting
-from valid_ref.adversary.catalogue import ATTACKS, AttackPart
+from valid_ref.adversary.catalogue import ATTACKS, LEAN_ATTACKS, AttackPart
 from valid_ref.adversary.edits import Edit, Edits, without_alarm
 from valid_ref.errors import ValidRefError
 from valid_ref.graph import AgentGraph
+from valid_ref.protocols import lean
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.learn import PHASE as LEARN
+from valid_ref.protocols.routes import Routes
 from valid_ref.protocols.valid import ESTIMATES, HASHES, KEYS
 from valid_ref.scenario import Scenario, parts, prepare
 from valid_ref.scenario.build import build_graph
@@ -56,6 +58,8 @@ class Shapes:
     precision: Precision
     prime: int
     weightings: int
+    kappa: int | None = None
+    """Of lean validation; None with the paper's."""
 
     @classmethod
     def of(cls, scenario: Scenario) -> "Shapes":
@@ -68,13 +72,20 @@ class Shapes:
             precision=scenario.precision,
             prime=scenario.prime,
             weightings=len(scenario.checks),
+            kappa=scenario.validation.kappa
+            if isinstance(scenario.validation, parts.Lean)
+            else None,
         )
 
     @property
     def phases(self) -> Mapping[str, int]:
         """The phases in order, and how many rounds each takes."""
-        n = self.graph.agents
-        return {LEARN: self.rounds, KEYS: n, HASHES: n, ESTIMATES: n, AGREEMENT: n - 1}
+        n, routes = self.graph.agents, Routes(self.graph)
+        between = {KEYS: n, HASHES: n, ESTIMATES: n}
+        if self.kappa is not None:
+            between = {lean.FIX: 2 * routes.height, lean.OPEN: routes.diameter}
+            between |= {lean.REPORT: routes.diameter, lean.COMPARE: 1}
+        return {LEARN: self.rounds, **between, AGREEMENT: n - 1}
 
     @property
     def largest_model(self) -> int:
@@ -82,9 +93,11 @@ class Shapes:
         return (1 << 58 - self.precision.step_bits) - 2
 
     def tags(self, phase: str) -> list[str]:
-        """The fields of a broadcast message, those of Byzantine sources first."""
+        """The fields of a broadcast message or a flood, those of Byzantine sources first."""
+        named = {KEYS: ["key"], lean.OPEN: ["opening"], lean.REPORT: ["report"]}
+        named[lean.FIX] = ["fixed", "sum", "total"]
         slots: dict[int, list[str]] = {
-            v: ["key"] if phase == KEYS else [str(u) for u in self.graph.neighbours(v)]
+            v: named.get(phase, [str(u) for u in self.graph.neighbours(v)])
             for v in range(self.graph.agents)
         }
         order = sorted(slots, key=lambda v: (v not in self.byzantine, v))
@@ -136,6 +149,8 @@ def _proper(shapes: Shapes, phase: str) -> st.SearchStrategy[actions.Action]:
     """Edits that leave the message of the form that the phase demands, for the most part."""
     if phase == AGREEMENT:
         return st.builds(actions.Set, st.builds(actions.Flag, value=st.booleans()))
+    if phase == lean.COMPARE:
+        return st.builds(actions.Add, st.tuples(st.integers(1, 3)))
     return _in_learning(shapes) if phase == LEARN else _in_broadcast(shapes, phase)
 
 
@@ -155,7 +170,9 @@ def _in_learning(shapes: Shapes) -> st.SearchStrategy[actions.Action]:
 def _in_broadcast(shapes: Shapes, phase: str) -> st.SearchStrategy[actions.Action]:
     fields = st.sampled_from(shapes.tags(phase))
     entries = st.integers(0, 3) | st.sampled_from([shapes.prime - 1, -1, shapes.prime])
-    sizes = {HASHES: 4 * shapes.graph.agents, ESTIMATES: shapes.weightings * shapes.dimension}
+    m, kappa = shapes.weightings, shapes.kappa or 0
+    sizes = {HASHES: 4 * shapes.graph.agents, ESTIMATES: m * shapes.dimension}
+    sizes |= {lean.FIX: 1 + m, lean.OPEN: 1 + kappa, lean.REPORT: kappa * (4 + m)}
     value: st.SearchStrategy[actions.Value] = (
         st.builds(actions.Integer, entries)
         if phase == KEYS
@@ -215,30 +232,32 @@ def excursions(draw: st.DrawFn, scenario: Scenario) -> Edits:
 
 
 PHASES = (LEARN, KEYS, HASHES, ESTIMATES, AGREEMENT)
+LEAN_PHASES = (LEARN, lean.FIX, lean.OPEN, lean.REPORT, lean.COMPARE, AGREEMENT)
 
 
 @functools.lru_cache(maxsize=4096)
-def named_attacks() -> tuple[AttackPart, ...]:
+def named_attacks(*, on_lean: bool = False) -> tuple[AttackPart, ...]:
     """Every attack of the catalogue with its defaults, then with each other choice of an option.
 
-    Choices are those of options that are enumerations, flags or phases; edits are left out.
+    Choices are those of options that are enumerations, flags or phases; edits are left out, and so
+    are the attacks on lean validation where there is the paper's.
     """
-    found: list[AttackPart] = [kind() for kind in ATTACKS.values() if kind is not Edits]
-    return (*found, *(other for attack in found for other in _variants(attack)))
+    kinds = [kind for kind in ATTACKS if on_lean or kind not in LEAN_ATTACKS]
+    found: list[AttackPart] = [ATTACKS[kind]() for kind in kinds if ATTACKS[kind] is not Edits]
+    phases = LEAN_PHASES if on_lean else PHASES
+    return (*found, *(other for attack in found for other in _variants(attack, phases)))
 
 
-def _variants(attack: AttackPart) -> Iterator[AttackPart]:
+def _variants(attack: AttackPart, phases: tuple[str, ...]) -> Iterator[AttackPart]:
     hints = get_type_hints(type(attack))
     for field in attrs.fields(type(attack)):
-        for choice in _choices(field.name, hints[field.name]):
+        for choice in phases if field.name == "phase" else _choices(hints[field.name]):
             if choice != getattr(attack, field.name):
                 options: Any = attrs.asdict(attack, recurse=False) | {field.name: choice}
                 yield type(attack)(**options)
 
 
-def _choices(name: str, kind: object) -> tuple[object, ...]:
-    if name == "phase":
-        return PHASES
+def _choices(kind: object) -> tuple[object, ...]:
     if kind is bool:
         return False, True
     return tuple(kind) if isinstance(kind, enum.EnumMeta) else ()
@@ -263,7 +282,8 @@ def fitting_attacks(draw: st.DrawFn, scenario: Scenario) -> AttackPart:
             return False
         return True
 
-    return draw(st.sampled_from(named_attacks()).filter(fits))
+    on_lean = isinstance(scenario.validation, parts.Lean)
+    return draw(st.sampled_from(named_attacks(on_lean=on_lean)).filter(fits))
 
 
 def attacks(scenario: Scenario) -> st.SearchStrategy[AttackPart]:

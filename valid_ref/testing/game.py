@@ -15,8 +15,10 @@ from valid_ref.alarms import Alarms
 from valid_ref.execution import execute
 from valid_ref.guarantees.outcome import judge
 from valid_ref.machine import Edge, Message
+from valid_ref.protocols import lean
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.broadcast import BroadcastState
+from valid_ref.protocols.flood import FloodState
 from valid_ref.protocols.learn import PHASE as LEARN
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.valid import KEYS, ValidState
@@ -37,6 +39,11 @@ class GameError(AssertionError):
     """The network broke a law or a promise; the message says which."""
 
 
+VALIDATIONS: st.SearchStrategy[parts.ValidationPart] = st.sampled_from(
+    [parts.PaperValidation(), parts.Lean(1)]
+)
+
+
 @st.composite
 def _boards(draw: st.DrawFn) -> Scenario:
     network: Network = draw(networks(max_agents=4))
@@ -51,6 +58,7 @@ def _boards(draw: st.DrawFn) -> Scenario:
         eps_success=GENEROUS,
         byzantine=tuple(sorted(byzantine)),
         seed=0,
+        validation=draw(VALIDATIONS),
     )
 
 
@@ -60,7 +68,7 @@ class Game(RuleBasedStateMachine):
     After every round the laws of `laws` are asked of the honest agents, at the end its promises;
     and the whole run is repeated by `execute` with the same words.
 
-    Explores: V1, V2, V3, V4, S1, S2, S4, L2, AN-9.
+    Explores: V1, V2, V3, V4, S1, S2, S4, L2, AN-9, LE-6, LE-15, LE-17.
     """
 
     scenario: Scenario
@@ -96,13 +104,15 @@ class Game(RuleBasedStateMachine):
         """The tags of the coming broadcast, those of Byzantine sources first."""
         graph = self.position.graph
         order = sorted(range(graph.agents), key=lambda v: (v not in self.scenario.byzantine, v))
-        if self.position.next_phase == KEYS:
-            return [(v, "key") for v in order]
+        named = {KEYS: "key", lean.FIX: lean.FIXED, lean.OPEN: lean.OPENING}
+        named[lean.REPORT] = lean.REPORTED
+        if self.position.next_phase in named:
+            return [(v, named[self.position.next_phase]) for v in order]
         return [(v, u) for v in order for u in graph.neighbours(v)]
 
     def current(self, edge: Edge) -> Message:
         """What would be said on an edge by now."""
-        return self.words.get(edge, self.position.said[edge[0]])
+        return self.words.get(edge, self.position.on_edge(*edge))
 
     def playing(self) -> bool:
         """Whether there are rounds left."""
@@ -174,7 +184,7 @@ class Game(RuleBasedStateMachine):
     def held(self, agent: int, tag: tuple[int, int | str]) -> object:
         """What the honest code of a Byzantine agent holds for a tag; something like it for null."""
         state = self.position.states[agent].inner
-        held = state.held if isinstance(state, BroadcastState) else {}
+        held = state.held if isinstance(state, BroadcastState | FloodState) else {}
         return held.get(tag, next(iter(held.values()), 0))
 
     @precondition(lambda game: game.in_phase(AGREEMENT))

@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 
 from valid_ref.execution import Execution
-from valid_ref.graph import AgentGraph, assumption_1_plus
+from valid_ref.graph import AgentGraph, assumption_1, assumption_1_plus
 from valid_ref.guarantees.agreement import (
     alarm_reaches_all,
     alarms_stay,
@@ -28,12 +28,15 @@ from valid_ref.guarantees.broadcast import (
     quiet_neighbours_agree,
     written_once,
 )
+from valid_ref.guarantees.lean import unseen_lies
 from valid_ref.guarantees.local import undetected
 from valid_ref.guarantees.outcome import Truth
-from valid_ref.machine import Edge, Message, Round
+from valid_ref.machine import Edge, Message, Round, by_edge
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.agreement import AgreementState
-from valid_ref.protocols.broadcast import BroadcastState
+from valid_ref.protocols.broadcast import BroadcastState, Tag
+from valid_ref.protocols.flood import TOTAL, FloodState
+from valid_ref.protocols.lean import CompareState
 from valid_ref.protocols.valid import Stage, Valid, ValidState
 from valid_ref.runs import Run
 from valid_ref.scenario import Prepared
@@ -81,9 +84,18 @@ class Position:
 
     @property
     def said(self) -> Mapping[int, Message]:
-        """What honest code would say in the round that comes next."""
+        """What honest code would say to all its neighbours in the round that comes next."""
+        return self._spoken()[0]
+
+    def on_edge(self, sender: int, receiver: int) -> Message:
+        """What honest code would say on an edge in the round that comes next."""
+        said, addressed = self._spoken()
+        edge = sender, receiver
+        return addressed[edge] if edge in addressed else said[sender]
+
+    def _spoken(self) -> tuple[Mapping[int, Message], Mapping[Edge, Message]]:
         number = len(self.rounds) + 1
-        return {agent: self.machine.send(state, number) for agent, state in self.states.items()}
+        return by_edge({v: self.machine.send(state, number) for v, state in self.states.items()})
 
     @property
     def execution(self) -> Execution:
@@ -102,7 +114,8 @@ def advance(position: Position, deviations: Mapping[Edge, Message]) -> Position:
     """One round, in which Byzantine agents say this on their edges and honest code the rest."""
     machine, number = position.machine, len(position.rounds) + 1
     phase, within = machine.place(number)
-    spoken = Round(phase, within, position.said, dict(deviations))
+    said, addressed = position._spoken()
+    spoken = Round(phase, within, said, dict(deviations), addressed)
     heard = {agent: spoken.inbox(position.graph, agent) for agent in position.states}
     before = {agent: state.inner for agent, state in position.states.items()}
     after = {
@@ -156,6 +169,10 @@ def _verdicts(position: Position) -> Iterator[tuple[str, GuaranteeVerdict]]:
             yield "V1", delivered_to_all(outcome)
             yield "V2", common_values_unless_alarm(outcome)
             yield "V4", quiet_neighbours_agree(outcome)
+    if kinds == {FloodState}:
+        yield "LE-6", _held_values_stay(position)
+    if kinds == {CompareState}:
+        yield "LE-17", _one_value_unless_alarm(position)
     if kinds == {AgreementState}:
         history = [_agreements(states) for states in position.inner]
         yield "S1", alarms_stay([{v: states[v] for v in honest} for states in history[-2:]])
@@ -165,6 +182,33 @@ def _verdicts(position: Position) -> Iterator[tuple[str, GuaranteeVerdict]]:
             yield "S3", quiet_stays_quiet(graph, byzantine, history)
             rounds = _rounds_of_phase(position)
             yield "S4", lies_spread_as_balls(graph, byzantine, rounds, history)
+
+
+def _held_values_stay(position: Position) -> GuaranteeVerdict:
+    """What a flood has brought an honest agent is not replaced."""
+    before, after = position.inner[-2:]
+    changed = [
+        v
+        for v in position.execution.honest
+        if not _held(before[v]).items() <= _held(after[v]).items()
+    ]
+    return GuaranteeVerdict.of(changed, "no held value changes", "hold another value than before")
+
+
+def _held(state: object) -> Mapping[Tag, object]:
+    return state.held if isinstance(state, FloodState) else {}
+
+
+def _one_value_unless_alarm(position: Position) -> GuaranteeVerdict:
+    """If no honest agent has alarmed by the end of the comparison, all hold the same values."""
+    states = {v: position.states[v].memory for v in position.execution.honest}
+    connected = assumption_1(position.graph, position.byzantine)
+    if not connected or any(memory.alarms for memory in states.values()):
+        return GuaranteeVerdict.vacuous("somebody alarms, or the honest agents are not connected")
+    flooded = {v: {t: x for t, x in m.held.items() if t[1] != TOTAL} for v, m in states.items()}
+    first = next(iter(flooded.values()))
+    other = [v for v, held in flooded.items() if held != first]
+    return GuaranteeVerdict.of(other, "all hold the same values", "hold other values, unseen")
 
 
 def _rounds_of_phase(position: Position) -> tuple[Round, ...]:
@@ -186,12 +230,12 @@ def broken_promises(finished: Run) -> tuple[str, ...]:
     With thresholds that honest runs pass, nothing here is a matter of luck but the hash: a lie
     goes undetected with probability at most ((dT-1)/p)^|H| < 10^-17 for p = 2^61 - 1 and dT <= 8.
     """
-    execution = finished.execution
+    execution, lean = finished.execution, finished.execution.parameters.lean
     if not execution.byzantine:
         return _broken_without_adversary(execution)
     if not assumption_1_plus(execution.parameters.graph, execution.byzantine):
         return ()
-    liars = undetected(execution)
+    liars = undetected(execution) or (() if lean is None else unseen_lies(execution))
     found = [f"agents {list(liars)} lied and nobody alarmed"] if liars else []
     if execution.honest_valid:
         found += _broken_by_valid_agents(finished)

@@ -37,6 +37,8 @@ from valid_ref.testing.problems import (
 )
 
 __all__ = [
+    "LEAN",
+    "PAPERS",
     "adversarial_scenarios",
     "attacks",
     "byzantine_sets",
@@ -69,6 +71,17 @@ BOUNDS: tuple[parts.BoundsPart, ...] = (
 )
 """Derived, none, or so wide that honest runs pass."""
 
+PAPERS: st.SearchStrategy[parts.ValidationPart] = st.just(parts.PaperValidation())
+
+LEAN: st.SearchStrategy[parts.ValidationPart] = st.builds(parts.Lean, st.integers(1, 3))
+"""Lean validation with one to three keys."""
+
+LEAN_BOUNDS: tuple[parts.BoundsPart, ...] = (
+    parts.DerivedBounds(),
+    parts.ConfiguredBounds(1e4, 1e4),
+)
+"""Lean validation needs bounds under which no sum can wrap (LE-3)."""
+
 
 @st.composite
 def scenarios(
@@ -78,6 +91,7 @@ def scenarios(
     max_agents: int = 5,
     max_rounds: int = 4,
     max_dimension: int = 2,
+    validations: st.SearchStrategy[parts.ValidationPart] = PAPERS,
 ) -> Scenario:
     """Scenarios without Byzantine agents, which everybody must end valid.
 
@@ -87,7 +101,10 @@ def scenarios(
     chosen = draw(graphs(max_agents=max_agents)) if graph is None else graph
     rounds, dimension = draw(st.integers(1, max_rounds)), draw(st.integers(1, max_dimension))
     precision = draw(problems.precisions())
-    roomy = precision != Precision()  # the default leaves models 10 bits before the point
+    validation = draw(validations)
+    lean = isinstance(validation, parts.Lean)
+    # The default leaves models 10 bits before the point.
+    roomy = precision != Precision() and not lean
     schedule = draw(problems.schedules(rounds, precision, chosen.max_degree, overshoot=roomy))
     loss = draw(problems.losses(chosen.agents, dimension))
     return Scenario(
@@ -97,10 +114,11 @@ def scenarios(
         schedule=schedule,
         precision=precision,
         seed=draw(st.integers(0, 99)),
-        bounds=draw(st.sampled_from(BOUNDS)),
+        bounds=draw(st.sampled_from(LEAN_BOUNDS if lean else BOUNDS)),
         checks=draw(problems.checks(_thresholds(loss, schedule, precision))),
         eps_success=GENEROUS,
-        keys_checked=draw(st.sampled_from(CheckedKeys)),
+        keys_checked=CheckedKeys.ALL if lean else draw(st.sampled_from(CheckedKeys)),
+        validation=validation,
     )
 
 
@@ -113,13 +131,21 @@ def adversarial_scenarios(
     max_agents: int = 5,
     max_rounds: int = 4,
     max_dimension: int = 2,
+    validations: st.SearchStrategy[parts.ValidationPart] = PAPERS,
 ) -> Scenario:
     """Scenarios with Byzantine agents and an attack, under Assumption 1+, or 1 alone."""
     assumption = assumption_1_plus if assumption_plus else assumption_1
     graph, byzantine = (
         draw(networks(assumption, max_agents=max_agents)) if network is None else network
     )
-    peaceful = draw(scenarios(graph, max_rounds=max_rounds, max_dimension=max_dimension))
+    peaceful = draw(
+        scenarios(
+            graph,
+            max_rounds=max_rounds,
+            max_dimension=max_dimension,
+            validations=validations,
+        )
+    )
     occupied = attrs.evolve(peaceful, byzantine=tuple(sorted(byzantine)))
     return attrs.evolve(occupied, attack=draw(attacks(occupied)))
 

@@ -366,6 +366,8 @@ def test_an_addressed_message_leaves_the_usual_one_alone() -> None:
     state = made.start(3, Flooded("value 3", (4, -9)))
     message = made.send(state, 1)
     assert isinstance(message, Addressed)
-    assert message.usual == {(3, SLOT): "value 3"}
-    assert set(message.to) == {2}
-    assert np.array_equal(tuple(message.to[2][3, SUM]), (4, -9))
+    assert isinstance(message.usual, Mapping)
+    assert dict(message.usual) == {(3, SLOT): "value 3"}
+    parent = message.to[2]
+    assert isinstance(parent, Mapping)
+    assert np.array_equal(tuple(parent[3, SUM]), (4, -9))
