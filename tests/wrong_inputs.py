@@ -206,7 +206,7 @@ def answer(command: str) -> Answer:
 
 def row(command: str, found: Answer) -> str:
     """A row of the table."""
-    cells = (f"`{command}`", found.message, str(found.status))
+    cells = (f"`{command}`", f"`{found.message}`", str(found.status))
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"
 
 
