@@ -160,7 +160,7 @@ def test_a_seeded_mistake_is_found_by_the_oracle(scenario, tmp_path) -> None:
         (["--byzantine", "0", "--agent", "0", "example"], "agent 0 is Byzantine"),
         (["-o", "missing/run.zip"], "cannot write"),
         (["-o", "full"], "not an empty directory"),
-        (["-o", "full/file"], "not an empty directory"),
+        (["-o", "full/file"], "is no directory"),
     ],
 )
 def test_bad_input_is_refused(arguments, problem: str, scenario, tmp_path, monkeypatch) -> None:
