@@ -18,6 +18,7 @@ from valid_ref.execution import Execution, validate
 from valid_ref.explore.lean_plays import tiny_setting
 from valid_ref.graph import AgentGraph, assumption_1_plus
 from valid_ref.guarantees.local import THRESHOLDS
+from valid_ref.named_parts import parse_part
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.lean import Opening
 from valid_ref.protocols.lean_stages import numbers
@@ -28,7 +29,6 @@ from valid_ref.protocols.valid import Learned
 from valid_ref.protocols.validation import ValidationInput
 from valid_ref.runs import Run, run
 from valid_ref.scenario import Scenario, parts
-from valid_ref.scenario.scenario import parse_part
 from valid_ref.testing.laws import broken_promises
 from valid_ref.testing.strategies import LEAN, adversarial_scenarios, scenarios
 
