@@ -81,6 +81,7 @@ navigation = {
         "spec/local-validate",
         "spec/global-validate",
         "spec/validation-state-agreement",
+        "spec/lean-validation",
         "spec/valid",
         "spec/guarantees",
         "spec/experiments",

@@ -77,7 +77,7 @@ def learned(draw: st.DrawFn) -> tuple[ValidParameters, frozenset[int], Mapping[i
     honest = support.run(parameters)
     records = {v: s.memory.fixed_transcripts for v, s in honest.states.items()}
     for liar in sorted(byzantine):
-        edges = [(liar, u) for u in graph.neighbours(liar)]
+        edges = [(liar, u) for u in graph.neighbours(liar) if u not in byzantine]
         told = draw(st.sampled_from([[], edges, edges[:1], edges[-1:]]))
         t = draw(st.integers(1, T))
         vector = np.array([draw(st.sampled_from([0, 1, -3, 5000])) for _ in range(d)], np.int64)
@@ -92,6 +92,10 @@ def learned(draw: st.DrawFn) -> tuple[ValidParameters, frozenset[int], Mapping[i
             script[t - 1] = LearningMessage(model, gamma)
             received[liar] = tuple(script)
             records[receiver] = Transcripts(records[receiver].own, received)
+        for friend in byzantine.intersection(graph.neighbours(liar) if edges else ()):
+            received = dict(records[friend].received)  # Byzantine agents hear what honest ones do
+            received[liar] = records[edges[0][1]].received[liar]
+            records[friend] = Transcripts(records[friend].own, received)
     return parameters, byzantine, {v: Learned(one) for v, one in records.items()}
 
 

@@ -51,7 +51,7 @@ def test_fixed_cases_are_stored_and_read_back(cases) -> None:
 def test_fixed_cases_reach_every_alarm_and_both_verdicts(cases, played) -> None:
     scripts = [played(case) for case in cases]
     reached = {alarm.reason for script in scripts for turn in script.turns for alarm in turn.alarms}
-    assert reached == {alarm.name for alarm in Alarm}
+    assert reached == {alarm.name for alarm in Alarm if not alarm.clause.startswith("LE-")}
     assert {script.valid for script in scripts} == {True, False}
 
 

@@ -111,7 +111,7 @@ def test_a_vector_is_malformed_exactly_where_the_reference_says_so(
     message = LearningMessage(**({"model": fine, "scaled_gradient": fine} | {field: vector}))
     agent = Agent()
     agent.start(piped(wire.parameters_for_agent(script.parameters)), script.agent, script.key)
-    expected = Valid(script.parameters).stages[0].machine._problem(message)
+    expected = Valid(script.parameters).stages[0].machine.problem(message)
     heard = piped(wire.message_as_json(message))
     assert agent.objection(heard) == (None if expected is None else expected.name)
 
