@@ -23,7 +23,7 @@ from valid_ref.scenario import Scenario, parts, prepare
 from valid_ref.scenario.build import build_graph
 from valid_ref.testing import problems
 from valid_ref.testing.attacks import named_attacks
-from valid_ref.testing.strategies import GENEROUS, adversarial_scenarios, scenarios
+from valid_ref.testing.strategies import GENEROUS, LEAN, PAPERS, adversarial_scenarios, scenarios
 
 Goal = Outcome | Alarm
 
@@ -86,7 +86,8 @@ def describe(scenario: Scenario) -> str:
         story = "; ".join(str(edit) for edit in attack.edits)
     else:
         story = "honest" if attack is None else _named(attack)
-    return f"{size}, T = {scenario.rounds}, B = {list(scenario.byzantine)}: {story}"
+    lean = ", lean validation" if isinstance(scenario.validation, parts.Lean) else ""
+    return f"{size}, T = {scenario.rounds}, B = {list(scenario.byzantine)}{lean}: {story}"
 
 
 def _named(attack: Attack) -> str:
@@ -117,9 +118,14 @@ def _size(scenario: Scenario) -> tuple[int, int]:
 
 
 def named_scenarios() -> Iterator[Scenario]:
-    """Every named attack wherever it fits, with thresholds from above and then with all."""
+    """Every named attack wherever it fits, with thresholds from above and then with all.
+
+    All with the paper's validation; on the first network also with lean validation.
+    """
     both = attrs.evolve(problems.CALIBRATED, tails=Tails.BOTH)
-    for thresholds, (graph, byzantine) in itertools.product((problems.CALIBRATED, both), NETWORKS):
+    paper = itertools.product([parts.PaperValidation()], [problems.CALIBRATED, both], NETWORKS)
+    lean = itertools.product([parts.Lean(1)], [problems.CALIBRATED], NETWORKS[:1])
+    for validation, thresholds, (graph, byzantine) in (*paper, *lean):
         check = parts.Check("t^1", parts.Polynomial(), thresholds)
         peaceful = Scenario(
             graph=graph,
@@ -129,8 +135,9 @@ def named_scenarios() -> Iterator[Scenario]:
             eps_success=GENEROUS,
             byzantine=byzantine,
             seed=0,
+            validation=validation,
         )
-        for attack in named_attacks():
+        for attack in named_attacks(on_lean=isinstance(validation, parts.Lean)):
             scenario = attrs.evolve(peaceful, attack=attack)
             if _fits(scenario):
                 yield scenario
@@ -145,12 +152,17 @@ def _fits(scenario: Scenario) -> bool:
 
 
 def generate(*, honest: bool, count: int, batch: int = 0) -> list[Scenario]:
-    """So many scenarios out of the strategies, always the same ones for a batch."""
+    """So many scenarios out of the strategies, always the same ones for a batch.
+
+    Every second batch is of lean validation.
+    """
     found: list[Scenario] = []
     strategy = (
         scenarios(max_agents=3)
         if honest
-        else adversarial_scenarios(max_agents=3, max_rounds=3, max_dimension=1)
+        else adversarial_scenarios(
+            max_agents=3, max_rounds=3, max_dimension=1, validations=LEAN if batch % 2 else PAPERS
+        )
     )
 
     @seed(batch)

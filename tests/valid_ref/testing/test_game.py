@@ -6,7 +6,7 @@ from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from valid_ref.protocols.broadcast import ValidatedBroadcast
-from valid_ref.scenario import prepare
+from valid_ref.scenario import parts, prepare
 from valid_ref.testing import game
 from valid_ref.testing.game import Game, GameError
 
@@ -32,10 +32,9 @@ def test_the_network_keeps_its_laws_and_promises_in_long_games() -> None:
 
 
 def test_the_game_is_won_where_an_alarm_does_not_persist(monkeypatch) -> None:
-    """Without P04 an agent forgets its own alarm: S1."""
-    monkeypatch.setattr(
-        game, "prepare", lambda board: prepare(attrs.evolve(board, without=("P04",)))
-    )
+    """Without P04, which only the paper's validation knows, an agent forgets its own alarm: S1."""
+    paper = {"without": ("P04",), "validation": parts.PaperValidation()}
+    monkeypatch.setattr(game, "prepare", lambda board: prepare(attrs.evolve(board, **paper)))
     with pytest.raises(GameError, match="S1"):
         run_state_machine_as_test(Game, settings=SEARCH)
 
