@@ -13,11 +13,13 @@ import json
 import math
 import types
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, Union, get_args, get_origin, get_type_hints
 
 import attrs
 
 from valid_ref.errors import ValidRefError
+from valid_ref.foreign import place_of, refusing
 
 Json = Any
 
@@ -107,6 +109,10 @@ def structure_by_definition(kind: Any, value: Json, path: str) -> Any:
         return _structure_union(get_args(kind), value, path)
     if origin is tuple:
         return _structure_tuple(get_args(kind), value, path)
+    if origin in {list, set, frozenset}:
+        return origin(_structure_tuple((get_args(kind)[0], ...), value, path))
+    if origin is dict and get_args(kind)[0] is str:
+        return _structure_dict(get_args(kind)[1], value, path)
     if isinstance(kind, type) and attrs.has(kind):
         return _structure_class(kind, value, path)
     if choices := _choices(kind):
@@ -154,8 +160,18 @@ def _structure_scalar(kind: Any, value: Json, path: str) -> Any:
         return number
     if kind in {int, bool, str} and type(value) is kind:
         return value
-    names = {float: "a number", int: "an integer", bool: "true or false", str: "a string"}
-    raise wrong(path, names.get(kind, str(kind)), value)
+    if kind is Path and type(value) is str:
+        return Path(value)
+    names = {
+        float: "a number",
+        int: "an integer",
+        bool: "true or false",
+        str: "a string",
+        Path: "a string",
+    }
+    if kind not in names:
+        raise DocumentError(f"{path}: no document has values of the type {kind}", clause="VA-6")
+    raise wrong(path, names[kind], value)
 
 
 def _structure_union(kinds: tuple[Any, ...], value: Json, path: str) -> Any:
@@ -193,6 +209,12 @@ def _structure_tuple(kinds: tuple[Any, ...], value: Json, path: str) -> tuple[An
     )
 
 
+def _structure_dict(kind: Any, value: Json, path: str) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise wrong(path, "an object", value)
+    return {str(key): structure(kind, item, f"{path}.{key}") for key, item in value.items()}
+
+
 NAME = "name in documents"
 """Key of the metadata of a field whose name in documents is another, as `from` must be."""
 
@@ -207,16 +229,30 @@ def _fields(kind: type) -> dict[str, Any]:
 
 @functools.cache
 def _hints(kind: type) -> dict[str, Any]:
-    hints = get_type_hints(kind, include_extras=True)
-    return {name: hints[field.name] for name, field in _fields(kind).items()}
+    """The types of the fields by their names in documents, as far as they are known.
 
-
-def _hints_if_known(kind: type) -> dict[str, Any]:
-    """The same; nothing for a class of somebody's whose types are not known when it runs."""
+    A class of somebody's may have fields without a type, and types that only a checker knows.
+    """
     try:
-        return _hints(kind)
-    except (NameError, TypeError):
-        return {}
+        hints = get_type_hints(kind, include_extras=True)
+    except Exception:  # noqa: BLE001 - a type that is a text is code of somebody's
+        hints = {field.name: _hint(kind, field) for field in _fields(kind).values()}
+    return {
+        name: hints[field.name]
+        for name, field in _fields(kind).items()
+        if hints.get(field.name) is not None
+    }
+
+
+def _hint(kind: type, field: Any) -> Any:
+    """The type of one field; None if it is not known."""
+    if field.type is None:
+        return None
+    words = {"__annotations__": {field.name: field.type}, "__module__": kind.__module__}
+    try:
+        return get_type_hints(type("Alone", (), words), include_extras=True)[field.name]
+    except Exception:  # noqa: BLE001 - as above
+        return None
 
 
 def _structure_class(kind: type, value: Json, path: str) -> Any:
@@ -231,13 +267,21 @@ def _structure_class(kind: type, value: Json, path: str) -> Any:
     for name, field in fields.items():
         if name not in value and field.default is attrs.NOTHING:
             raise DocumentError(f"{path}.{name}: missing", clause="VA-6")
+    for name in value:
+        if name not in hints:
+            raise DocumentError(
+                f"{path}.{name}: {place_of(kind)} says no type for this field "
+                "that is known when it runs, so that a document cannot give it",
+                clause="VA-6",
+            )
     arguments = {
-        fields[name].name: structure(hints[name], value[name], f"{path}.{name}") for name in value
+        fields[name].alias: structure(hints[name], value[name], f"{path}.{name}") for name in value
     }
-    try:
-        return kind(**arguments)
-    except ValidRefError as error:
-        raise DocumentError(f"{path}: {error.message}", clause=error.clause) from None
+    with refusing(DocumentError, f"{path}: {place_of(kind)}(...) raises", clause="VA-6"):
+        try:
+            return kind(**arguments)
+        except ValidRefError as error:
+            raise DocumentError(f"{path}: {error.message}", clause=error.clause) from error
 
 
 def unstructure(value: Any, declared: Any = None) -> Json:
@@ -255,9 +299,11 @@ def unstructure(value: Any, declared: Any = None) -> Json:
             return [*map(list, rows)]  # rows of integers, all at once
         inner = (*get_args(declared), None)[0]
         return [unstructure(item, inner) for item in value]
+    if type(value) in _CONTAINERS or isinstance(value, Path):
+        return _unstructure_other(value)
     kind: type = type(value)
     if attrs.has(kind):
-        reader, hints = reader_of(declared), _hints_if_known(kind)
+        reader, hints = reader_of(declared), _hints(kind)
         named = {"kind": value.kind} if hasattr(value, "kind") else {}
         named = named if reader is None else {"kind": reader.name_of(value)}
         return named | {
@@ -265,6 +311,19 @@ def unstructure(value: Any, declared: Any = None) -> Json:
             for name, field in _fields(kind).items()
         }
     return value
+
+
+_CONTAINERS = frozenset({list, set, frozenset, dict})
+
+
+def _unstructure_other(value: Any) -> Json:
+    """Lists, sets, objects and paths, which the fields of somebody's class may be."""
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: unstructure(item) for key, item in value.items()}
+    items = [unstructure(item) for item in value]
+    return items if isinstance(value, list) else sorted(items, key=json.dumps)
 
 
 def schema(kind: Any) -> dict[str, Json]:
@@ -325,11 +384,20 @@ def wrong(path: str, expected: str, value: Json) -> DocumentError:
 def shown(value: Json) -> str:
     """The beginning of a value; no more of it is looked at than is shown."""
     text = ""
-    for part in json.JSONEncoder(default=str).iterencode(value):
-        text += part[: 61 - len(text)]
-        if len(text) > 60:
-            return text[:57] + "..."
+    try:
+        for part in json.JSONEncoder(default=_as_text, skipkeys=True).iterencode(value):
+            text += part[: 61 - len(text)]
+            if len(text) > 60:
+                return text[:57] + "..."
+    except (ValueError, RecursionError):  # it stands in itself
+        return f"a {type(value).__name__}"
     return text
+
+
+def _as_text(value: object) -> str:
+    """A value that JSON does not have."""
+    with refusing(DocumentError, f"the text of a {type(value).__name__} raises", clause="VA-6"):
+        return str(value)
 
 
 def suggestion(name: str, known: Mapping[str, object]) -> str:

@@ -22,6 +22,8 @@ from valid_ref.document import (
     suggestion,
     wrong,
 )
+from valid_ref.errors import ValidRefError
+from valid_ref.foreign import place_of, refusing
 
 IN_A_MODULE = re.compile(r"([^\W\d][\w.]*:[^\W\d]\w*)(?::(.*))?", re.DOTALL)
 """`module:Name`, and the options after it. A piece with "=" is an option, not a name."""
@@ -38,8 +40,17 @@ def own_kind(part: type) -> str | None:
 
 def name_of(part: object) -> str:
     """The name by which documents find the class of a part: its kind, or else `module:Name`."""
-    kind = type(part)
-    return own_kind(kind) or f"{kind.__module__}:{kind.__qualname__}"
+    return own_kind(type(part)) or place_of(type(part))
+
+
+def asking(
+    part: object, called: str, error: type[ValidRefError], clause: str = "VA-10"
+) -> refusing:
+    """The block in which a part is asked for something; `called` says for what.
+
+    Implements: VA-10.
+    """
+    return refusing(error, f"{name_of(part)}: {called} raises", clause=clause)
 
 
 @attrs.frozen
@@ -122,7 +133,7 @@ class NamedParts:
         """Refuse a class that is no such part, or that a document could not find again."""
         if part in self.known:
             return
-        place = f"{path}: {part.__module__}:{part.__qualname__}"
+        place = f"{path}: {place_of(part)}"
         missing = [name for name in self.methods if not hasattr(part, name)]
         if not attrs.has(part) or part.__hash__ is None:
             raise DocumentError(f"{place} is not a frozen attrs class", clause="VA-6")
@@ -193,12 +204,8 @@ def refuse_class(value: object, path: str) -> None:
 def _imported(target: str, path: str) -> type:
     """The class at `module:Name`."""
     module, _colon, name = target.partition(":")
-    try:
+    with refusing(DocumentError, f"{path}.kind: cannot import {module}:", clause="VA-6"):
         found = getattr(importlib.import_module(module), name, None)
-    except Exception as error:  # whatever a module of somebody else's does
-        raise DocumentError(
-            f"{path}.kind: cannot import {module}: {type(error).__name__}: {error}", clause="VA-6"
-        ) from error
     if not isinstance(found, type):
         raise DocumentError(f"{path}.kind: {module} has no class {name}", clause="VA-6")
     return found

@@ -115,9 +115,9 @@ def check_point(point: FloatVector, dimension: int) -> None:
 
 
 def check_integer(value: int, least: int, what: str) -> None:
-    """Refuse what is not an integer from `least` on."""
-    if not isinstance(value, int | np.integer) or value < least:
-        raise LossError(f"{what} = {value} is not an integer from {least} on", clause="MO-9")
+    """Refuse what is not an integer from `least` on; True and False are none."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+        raise LossError(f"{what} = {value!r} is not an integer from {least} on", clause="MO-9")
 
 
 def multiply(matrix: FloatMatrix, vector: FloatVector) -> FloatVector:

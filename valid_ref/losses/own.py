@@ -11,13 +11,16 @@ Only `dimension` and `gradient` are needed. What more a loss may have, each by i
 """
 
 import math
+import numbers
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import Any, Protocol, TypeVar
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
+from valid_ref.foreign import place_of, refusing
 from valid_ref.lattice import FloatVector
 from valid_ref.losses.loss import FloatMatrix, LossError, check_integer, check_point
 
@@ -84,16 +87,17 @@ def check_own_loss(loss: object, place: str) -> None:
     """
     name = type(loss).__name__
     for method in ("gradient", "sample", "minimiser"):
-        found = getattr(loss, method, None)
+        found = _attribute(loss, method)
         if not callable(found) and (found is not None or method == "gradient"):
             raise LossError(
                 f"{place}: {name} has no method {method}(agent, round, point): see "
                 "valid_ref.losses.OwnLoss",
                 clause="MO-14",
             )
-    if not hasattr(loss, "dimension"):
+    dimension = _attribute(loss, "dimension")
+    if dimension is None:
         raise LossError(f"{place}: {name} has no dimension, the length of a model", clause="MO-14")
-    check_integer(loss.dimension, 1, f"{place}: dimension")
+    check_integer(dimension, 1, f"{place}: dimension")
     limits = {"mu": 0.0, "beta": _constant(loss, "mu") or 0.0, "F0": 0.0, "sigma": 0.0}
     for constant, least in limits.items():
         value = _constant(loss, constant)
@@ -106,12 +110,39 @@ def check_own_loss(loss: object, place: str) -> None:
             )
 
 
+def _attribute(loss: object, name: str) -> Any:
+    """An attribute of somebody's loss, which may be a property; None if there is none."""
+    with refusing(LossError, f"{place_of(type(loss))}: {name} raises", clause="MO-14", typed=True):
+        return getattr(loss, name, None)
+
+
 def _constant(loss: object, name: str) -> float | None:
-    value = getattr(loss, name, None)
+    value = _attribute(loss, name)
+    if value is None:
+        return None
     try:
-        return None if value is None else float(value)
-    except (TypeError, ValueError):
+        found = real_numbers(value)
+    except (TypeError, ValueError, OverflowError):
         raise LossError(f"{name} = {value!r} is not a number", clause="MO-10") from None
+    if found.size != 1:
+        raise LossError(f"{name} = {value!r} is not a number", clause="MO-10")
+    return found.item()
+
+
+def real_numbers(value: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """An array of its own of real numbers; truth values, texts and complex numbers are none.
+
+    Implements: MO-14.
+    """
+    found = np.asarray(value)
+    known = found.dtype.kind in "iuf"
+    if not known and not (found.dtype.kind == "O" and all(map(_is_real, found.flat))):
+        raise TypeError(f"real numbers are needed, not {found.dtype}")
+    return np.array(found, dtype=np.float64)
+
+
+def _is_real(value: object) -> bool:
+    return isinstance(value, numbers.Real | Decimal) and not isinstance(value, bool)
 
 
 @attrs.frozen(eq=False)
@@ -125,16 +156,18 @@ class AgentLoss:
 
     own: OwnLoss
     agent: int
+    dimension: int = attrs.field(init=False)
+    """d; asked for once."""
+    noisy: bool = attrs.field(init=False)
+    """Whether mini-batches are drawn."""
 
-    @property
-    def dimension(self) -> int:
-        """d."""
-        return int(self.own.dimension)
+    @dimension.default
+    def _dimension(self) -> int:
+        return int(_attribute(self.own, "dimension"))
 
-    @property
-    def noisy(self) -> bool:
-        """Whether mini-batches are drawn."""
-        return getattr(self.own, "sample", None) is not None
+    @noisy.default
+    def _noisy(self) -> bool:
+        return _attribute(self.own, "sample") is not None
 
     @property
     def strong_convexity(self) -> float:
@@ -178,6 +211,30 @@ class AgentLoss:
             return self._checked(t, point, lambda x: own.sample(self.agent, t, x, generator))
         return self._checked(t, point, lambda x: own.gradient(self.agent, t, x))
 
+    def require_repeatable(
+        self, point: FloatVector, make: Callable[[], np.random.Generator]
+    ) -> None:
+        """Refuse a loss that gives two gradients for the same arguments.
+
+        Asked before a run, at its first point: of what is repeatable there, all that follows from
+        the loss is too. `make` gives the generator of the agent's first round, as often as asked.
+
+        Implements: MO-14.
+        """
+        taken = [self.in_round(1, point, make()) for _time in range(2)]
+        mean = [self.gradient(point) for _time in range(2)]
+        for name, (first, second) in (
+            ("sample" if self.noisy else "gradient", taken),
+            ("gradient", mean),
+        ):
+            if not np.array_equal(first, second):
+                raise GradientError(
+                    f"{place_of(type(self.own))}: {name} of agent {self.agent} gives two results "
+                    "for the same arguments: it must depend on nothing else, so draw with the "
+                    "generator of sample alone and keep no state",
+                    clause="MO-14",
+                )
+
     def _given(self, name: str) -> float:
         value = _constant(self.own, name)
         if value is None:
@@ -192,13 +249,10 @@ class AgentLoss:
         Implements: MO-14.
         """
         check_point(point, self.dimension)
-        where = f"the gradient of agent {self.agent} in round {t}"
-        try:
-            found = np.array(compute(point.copy()), dtype=np.float64)
-        except Exception as error:  # whatever somebody else's code does
-            raise GradientError(
-                f"{where} raises {type(error).__name__}: {error}", clause="MO-14"
-            ) from error
+        loss = place_of(type(self.own))
+        where = f"{loss}: the gradient of agent {self.agent} in round {t}"
+        with refusing(GradientError, f"{where} raises", clause="MO-14", typed=True):
+            found = real_numbers(compute(point.copy()))
         if found.shape != (self.dimension,):
             raise GradientError(
                 f"{where} has shape {found.shape}, not ({self.dimension},)", clause="MO-14"
@@ -226,7 +280,7 @@ def own_minimiser(own: OwnLoss, agents: Sequence[int]) -> FloatVector:
     Implements: MO-9, MO-14.
     """
     losses = [AgentLoss(own, agent) for agent in agents]
-    given: Any = getattr(own, "minimiser", None)
+    given: Any = _attribute(own, "minimiser")
     if given is None:
         if None in (_constant(own, "mu"), _constant(own, "beta")):
             raise UnknownError(
@@ -235,14 +289,10 @@ def own_minimiser(own: OwnLoss, agents: Sequence[int]) -> FloatVector:
             )
         point, balance = _descended(losses)
     else:
-        try:
-            point = np.array(given(tuple(agents)), dtype=np.float64)
+        called = f"{place_of(type(own))}: minimiser({list(agents)})"
+        with refusing(LossError, f"{called} raises", clause="MO-14", typed=True):
+            point = real_numbers(given(tuple(agents)))
             check_point(point, losses[0].dimension)
-        except Exception as error:  # whatever somebody else's code does
-            raise LossError(
-                f"minimiser({list(agents)}) of the loss raises {type(error).__name__}: {error}",
-                clause="MO-14",
-            ) from error
         balance = _balance(losses, point)
     if not balance <= NEAR_ENOUGH:
         raise LossError(

@@ -120,6 +120,16 @@ class Problem:
         self._select([agent])
         return self._known_coins().child(MINI_BATCHES, agent)
 
+    def require_repeatable(self, point: FloatVector) -> None:
+        """Refuse a loss of somebody's own that gives two gradients for the same arguments.
+
+        Implements: MO-14.
+        """
+        for agent, loss in enumerate(self.losses):
+            if isinstance(loss, AgentLoss):
+                coins = self.own_coins(agent)
+                loss.require_repeatable(point, lambda coins=coins: coins.generator("round", 1))
+
     def gradient_source(self, agent: int) -> GradientSource:
         """The agent's private gradients: a pure function of coins, agent, round and point."""
         (loss,) = self._select([agent])

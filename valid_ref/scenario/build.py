@@ -23,7 +23,14 @@ from valid_ref.guarantees.bounds import (
 )
 from valid_ref.guarantees.calibration import Statistics
 from valid_ref.hashing import PrimeField
-from valid_ref.lattice import IntVector, LatticeParameters, default_limits, squared_norm, to_lattice
+from valid_ref.lattice import (
+    IntVector,
+    LatticeParameters,
+    default_limits,
+    from_lattice,
+    squared_norm,
+    to_lattice,
+)
 from valid_ref.losses import (
     LogisticRegression,
     Loss,
@@ -180,6 +187,7 @@ def without_checks(scenario: Scenario) -> tuple[ValidParameters, Problem, tuple[
         enforce_field_range=scenario.reading.P20,
     )
     start = _start_model(scenario, problem, lattice)
+    problem.require_repeatable(from_lattice(start, lattice.precision))
     bounds, notes = _bounds(scenario, problem, schedule, lattice, start)
     parameters = ValidParameters(
         graph=graph,
