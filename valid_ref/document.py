@@ -107,12 +107,8 @@ def structure_by_definition(kind: Any, value: Json, path: str) -> Any:
         return reader.read(value, path)
     if origin in {Union, types.UnionType}:
         return _structure_union(get_args(kind), value, path)
-    if origin is tuple:
-        return _structure_tuple(get_args(kind), value, path)
-    if origin in {list, set, frozenset}:
-        return origin(_structure_tuple((get_args(kind)[0], ...), value, path))
-    if origin is dict and get_args(kind)[0] is str:
-        return _structure_dict(get_args(kind)[1], value, path)
+    if origin in _CONTAINERS:
+        return _structure_container(origin, get_args(kind), value, path)
     if isinstance(kind, type) and attrs.has(kind):
         return _structure_class(kind, value, path)
     if choices := _choices(kind):
@@ -209,10 +205,22 @@ def _structure_tuple(kinds: tuple[Any, ...], value: Json, path: str) -> tuple[An
     )
 
 
-def _structure_dict(kind: Any, value: Json, path: str) -> dict[str, Any]:
+_CONTAINERS = frozenset({tuple, list, set, frozenset, dict})
+"""Tuples are what the package has; a class of somebody's may have the others as well."""
+
+
+def _structure_container(origin: Any, kinds: tuple[Any, ...], value: Json, path: str) -> Any:
+    """An array as a tuple, list or set, or an object as a dict with texts as its keys."""
+    if origin is tuple:
+        return _structure_tuple(kinds, value, path)
+    if origin is not dict:
+        return origin(_structure_tuple((kinds[0], ...), value, path))
     if not isinstance(value, Mapping):
         raise wrong(path, "an object", value)
-    return {str(key): structure(kind, item, f"{path}.{key}") for key, item in value.items()}
+    return {
+        structure(kinds[0], key, path): structure(kinds[1], item, f"{path}.{key}")
+        for key, item in value.items()
+    }
 
 
 NAME = "name in documents"
@@ -235,7 +243,7 @@ def _hints(kind: type) -> dict[str, Any]:
     """
     try:
         hints = get_type_hints(kind, include_extras=True)
-    except Exception:  # noqa: BLE001 - a type that is a text is code of somebody's
+    except Exception:  # a type may be a text, which is code of somebody's
         hints = {field.name: _hint(kind, field) for field in _fields(kind).values()}
     return {
         name: hints[field.name]
@@ -251,7 +259,7 @@ def _hint(kind: type, field: Any) -> Any:
     words = {"__annotations__": {field.name: field.type}, "__module__": kind.__module__}
     try:
         return get_type_hints(type("Alone", (), words), include_extras=True)[field.name]
-    except Exception:  # noqa: BLE001 - as above
+    except Exception:
         return None
 
 
@@ -311,9 +319,6 @@ def unstructure(value: Any, declared: Any = None) -> Json:
             for name, field in _fields(kind).items()
         }
     return value
-
-
-_CONTAINERS = frozenset({list, set, frozenset, dict})
 
 
 def _unstructure_other(value: Any) -> Json:

@@ -1,8 +1,8 @@
 """Where code of somebody else's is called: whatever it raises becomes a typed refusal.
 
 Losses, attacks, graphs, models, rules and data sets may be anybody's. Every call of such code
-stands in a `refusing` block, so that none of them ends a command by a traceback or by an exit status
-of its own.
+stands in a `refusing` block, so that none of them ends a command by a traceback or by an exit
+status of its own.
 """
 
 from types import TracebackType
@@ -58,7 +58,7 @@ def in_words(error: BaseException) -> str:
         text = " ".join(str(said).split())
     except KeyboardInterrupt:
         raise
-    except BaseException:  # noqa: BLE001 - somebody's own text, which may raise too
+    except BaseException:  # somebody's own text may raise as well
         text = "(its text cannot be had)"
     cut = text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
     return f"{type(error).__name__}: {cut}".removesuffix(": ")

@@ -13,6 +13,7 @@ import attrs
 import numpy as np
 
 from valid_ref.errors import ValidRefError
+from valid_ref.foreign import refusing
 from valid_ref.graph import AgentGraph
 from valid_ref.wide import WideIntegers
 from valid_ref.words import DEEPEST, Border, Message
@@ -367,7 +368,10 @@ def _deviations(view: CausalView, adversary: Adversary) -> Mapping[Edge, object]
 
     Implements: AD-4.
     """
-    said = adversary(attrs.evolve(view, graph=copy.deepcopy(view.graph)))
+    shown = attrs.evolve(view, graph=copy.deepcopy(view.graph))
+    called = f"the adversary, in round {view.round} of {view.phase}, raises"
+    with refusing(NetworkError, called, clause="AD-4"):
+        said = adversary(shown)
     if type(said) is not dict:
         raise NetworkError("an adversary answers with a dict of edges and words", clause="AD-4")
     agents = range(view.graph.agents)

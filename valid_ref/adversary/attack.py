@@ -15,8 +15,10 @@ from valid_ref.graph import AgentGraph
 from valid_ref.lattice import WORD_LIMIT, FloatVector, GradientSource, IntVector, mix
 from valid_ref.losses import Loss, Problem
 from valid_ref.losses.loss import FloatMatrix
+from valid_ref.losses.own import real_numbers
 from valid_ref.losses.problem import gradient_source
 from valid_ref.machine import Adversary, CausalView, Edge, Message, honest
+from valid_ref.named_parts import asking, name_of
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.learn import LearningMessage
@@ -98,7 +100,21 @@ class Deviation:
 
     adversary: Adversary = honest
     gradient_sources: Mapping[int, GradientSource] = attrs.field(factory=dict)
-    tell: Callable[[CausalView, int], "Account"] | None = None
+    tell: "Tell | None" = None
+
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.gradient_sources, Mapping):
+            raise AttackError("gradient_sources of a Deviation is no mapping", clause="VA-10")
+        for name, value in (
+            ("adversary", self.adversary),
+            *((f"gradient_sources[{v!r}]", one) for v, one in self.gradient_sources.items()),
+            ("tell", self.tell or honest),
+        ):
+            if not callable(value):
+                raise AttackError(
+                    f"{name} of a Deviation is a {type(value).__name__}, not a function",
+                    clause="VA-10",
+                )
 
 
 @attrs.frozen
@@ -113,6 +129,10 @@ class Account:
     numbers: tuple[int, ...]
 
 
+Tell = Callable[[CausalView, int], Account]
+"""What a Byzantine agent says of itself, from what is known after the learning."""
+
+
 class Attack(Protocol):
     """What a scenario takes as `attack`; a frozen attrs class, its fields the options.
 
@@ -121,6 +141,71 @@ class Attack(Protocol):
 
     def build(self, setting: Setting) -> Deviation:
         """The deviation in a given setting."""
+
+
+def deviation_of(attack: Attack, setting: Setting) -> Deviation:
+    """What an attack makes of a setting, ready to be called: whatever it raises is refused.
+
+    An attack may be anybody's, so that its build may give anything, and so may what it builds.
+
+    Implements: VA-10, AD-1.
+    """
+    with asking(attack, "build(setting)", AttackError):
+        found: object = attack.build(setting)
+    if not isinstance(found, Deviation):
+        raise AttackError(
+            f"build of {name_of(attack)} gives a {type(found).__name__}, not a Deviation",
+            clause="VA-10",
+        )
+    for agent in found.gradient_sources:
+        if agent not in setting.byzantine:
+            raise AttackError(
+                f"build of {name_of(attack)} gives gradients of {agent!r}, which is no Byzantine "
+                "agent",
+                clause="AD-1",
+            )
+    sources = {
+        agent: _source_of(attack, source, agent) for agent, source in found.gradient_sources.items()
+    }
+    tell = None if found.tell is None else _tell_of(attack, found.tell)
+    return Deviation(_adversary_of(attack, found.adversary), sources, tell)
+
+
+def _adversary_of(attack: Attack, adversary: Adversary) -> Adversary:
+    def asked(view: CausalView) -> Mapping[Edge, Message]:
+        called = f"its adversary, in round {view.round} of {view.phase},"
+        with asking(attack, called, AttackError):
+            return adversary(view)
+
+    return asked
+
+
+def _source_of(attack: Attack, source: GradientSource, agent: int) -> GradientSource:
+    def asked(t: int, point: FloatVector) -> FloatVector:
+        called = f"its gradient of agent {agent} in round {t}"
+        with asking(attack, called, AttackError):
+            found = real_numbers(source(t, point))
+        if found is None:
+            raise AttackError(
+                f"{name_of(attack)}: {called} is no array of real numbers", clause="VA-10"
+            )
+        return found
+
+    return asked
+
+
+def _tell_of(attack: Attack, tell: Tell) -> Tell:
+    def asked(view: CausalView, agent: int) -> Account:
+        with asking(attack, f"its tell of agent {agent}", AttackError):
+            found: object = tell(view, agent)
+        if not isinstance(found, Account):
+            raise AttackError(
+                f"{name_of(attack)}: tell gives a {type(found).__name__}, not an Account",
+                clause="VA-10",
+            )
+        return found
+
+    return asked
 
 
 def quiet(view: CausalView) -> Mapping[Edge, Message]:

@@ -4,12 +4,12 @@ Their honest code reports its own record, which is not what an attack made them 
 every lie in the learning would give itself away.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import attrs
 import numpy as np
 
-from valid_ref.adversary.attack import Account, Deviation, Setting, honest_neighbours
+from valid_ref.adversary.attack import Account, Deviation, Setting, Tell, honest_neighbours
 from valid_ref.machine import Adversary, CausalView, Edge, Message
 from valid_ref.protocols import lean
 from valid_ref.protocols.broadcast import Tag
@@ -22,9 +22,6 @@ from valid_ref.protocols.memory import Memory
 from valid_ref.protocols.remembered import Remembered
 from valid_ref.protocols.routes import Routes
 from valid_ref.protocols.valid import ValidState
-
-Tell = Callable[[CausalView, int], Account]
-"""What a Byzantine agent says of itself, from what is known after the learning."""
 
 
 def what_was_sent(setting: Setting) -> Tell:
@@ -69,7 +66,8 @@ def in_own_words(
     def adversary(view: CausalView) -> Mapping[Edge, Message]:
         words = speaker.words(view)
         shown = attrs.evolve(view, addressed={**view.addressed, **words})
-        return {**words, **deviation.adversary(shown)}
+        said = deviation.adversary(shown)
+        return {**words, **said} if isinstance(said, Mapping) else said  # refused by the network
 
     return adversary
 

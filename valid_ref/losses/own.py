@@ -20,6 +20,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
+from valid_ref.coins import Coins
 from valid_ref.foreign import place_of, refusing
 from valid_ref.lattice import FloatVector
 from valid_ref.losses.loss import FloatMatrix, LossError, check_integer, check_point
@@ -120,24 +121,25 @@ def _constant(loss: object, name: str) -> float | None:
     value = _attribute(loss, name)
     if value is None:
         return None
-    try:
+    called = f"{place_of(type(loss))}: {name} raises"
+    with refusing(LossError, called, clause="MO-10", typed=True):
         found = real_numbers(value)
-    except (TypeError, ValueError, OverflowError):
-        raise LossError(f"{name} = {value!r} is not a number", clause="MO-10") from None
-    if found.size != 1:
+    if found is None or found.size != 1:
         raise LossError(f"{name} = {value!r} is not a number", clause="MO-10")
-    return found.item()
+    return float(found.item())
 
 
-def real_numbers(value: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """An array of its own of real numbers; truth values, texts and complex numbers are none.
+def real_numbers(value: npt.ArrayLike) -> npt.NDArray[np.float64] | None:
+    """An array of its own; None where not all entries are real numbers.
+
+    Truth values, texts and complex numbers are none.
 
     Implements: MO-14.
     """
     found = np.asarray(value)
     known = found.dtype.kind in "iuf"
     if not known and not (found.dtype.kind == "O" and all(map(_is_real, found.flat))):
-        raise TypeError(f"real numbers are needed, not {found.dtype}")
+        return None
     return np.array(found, dtype=np.float64)
 
 
@@ -211,29 +213,19 @@ class AgentLoss:
             return self._checked(t, point, lambda x: own.sample(self.agent, t, x, generator))
         return self._checked(t, point, lambda x: own.gradient(self.agent, t, x))
 
-    def require_repeatable(
-        self, point: FloatVector, make: Callable[[], np.random.Generator]
-    ) -> None:
-        """Refuse a loss that gives two gradients for the same arguments.
-
-        Asked before a run, at its first point: of what is repeatable there, all that follows from
-        the loss is too. `make` gives the generator of the agent's first round, as often as asked.
+    def require_repeatable(self, point: FloatVector, coins: Coins) -> None:
+        """Refuse a loss that gives two gradients for the same arguments, those of the first round.
 
         Implements: MO-14.
         """
-        taken = [self.in_round(1, point, make()) for _time in range(2)]
-        mean = [self.gradient(point) for _time in range(2)]
-        for name, (first, second) in (
-            ("sample" if self.noisy else "gradient", taken),
-            ("gradient", mean),
-        ):
-            if not np.array_equal(first, second):
-                raise GradientError(
-                    f"{place_of(type(self.own))}: {name} of agent {self.agent} gives two results "
-                    "for the same arguments: it must depend on nothing else, so draw with the "
-                    "generator of sample alone and keep no state",
-                    clause="MO-14",
-                )
+        first, second = (self.in_round(1, point, coins.generator("round", 1)) for _time in range(2))
+        if not np.array_equal(first, second):
+            raise GradientError(
+                f"{place_of(type(self.own))}: the gradient of agent {self.agent} in round 1 is "
+                "asked for twice and gives two results: it must depend on its arguments alone, so "
+                "keep no state, and draw with the generator of sample only",
+                clause="MO-14",
+            )
 
     def _given(self, name: str) -> float:
         value = _constant(self.own, name)
@@ -253,6 +245,8 @@ class AgentLoss:
         where = f"{loss}: the gradient of agent {self.agent} in round {t}"
         with refusing(GradientError, f"{where} raises", clause="MO-14", typed=True):
             found = real_numbers(compute(point.copy()))
+        if found is None:
+            raise GradientError(f"{where} is no array of real numbers", clause="MO-14")
         if found.shape != (self.dimension,):
             raise GradientError(
                 f"{where} has shape {found.shape}, not ({self.dimension},)", clause="MO-14"
@@ -291,8 +285,11 @@ def own_minimiser(own: OwnLoss, agents: Sequence[int]) -> FloatVector:
     else:
         called = f"{place_of(type(own))}: minimiser({list(agents)})"
         with refusing(LossError, f"{called} raises", clause="MO-14", typed=True):
-            point = real_numbers(given(tuple(agents)))
-            check_point(point, losses[0].dimension)
+            found = real_numbers(given(tuple(agents)))
+        if found is None:
+            raise LossError(f"{called} gives no array of real numbers", clause="MO-14")
+        point = found
+        check_point(point, losses[0].dimension)
         balance = _balance(losses, point)
     if not balance <= NEAR_ENOUGH:
         raise LossError(

@@ -127,8 +127,7 @@ class Problem:
         """
         for agent, loss in enumerate(self.losses):
             if isinstance(loss, AgentLoss):
-                coins = self.own_coins(agent)
-                loss.require_repeatable(point, lambda coins=coins: coins.generator("round", 1))
+                loss.require_repeatable(point, self.own_coins(agent))
 
     def gradient_source(self, agent: int) -> GradientSource:
         """The agent's private gradients: a pure function of coins, agent, round and point."""

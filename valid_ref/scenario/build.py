@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from valid_ref._version import __version__
-from valid_ref.adversary.attack import Attack, AttackError, Deviation, Setting
+from valid_ref.adversary.attack import Deviation, Setting, deviation_of
 from valid_ref.adversary.own_words import in_own_words
 from valid_ref.coins import Coins
 from valid_ref.document import read_json, structure
@@ -43,7 +43,7 @@ from valid_ref.losses import (
 )
 from valid_ref.losses.own import AgentLoss, check_own_loss, if_known
 from valid_ref.machine import Adversary
-from valid_ref.named_parts import name_of
+from valid_ref.named_parts import asking, name_of
 from valid_ref.protocols.lean import Opening
 from valid_ref.protocols.parameters import (
     Bounds,
@@ -133,7 +133,7 @@ def prepare(scenario: Scenario, rehearsals: Rehearse = rehearse) -> Prepared:
     notes += _open_questions(problem, byzantine, delta, eps_success)
     coins = run_coins(scenario)
     setting = Setting.of(parameters, problem, byzantine, delta, coins.child("attack"))
-    deviation = Deviation() if scenario.attack is None else _deviation(scenario.attack, setting)
+    deviation = Deviation() if scenario.attack is None else deviation_of(scenario.attack, setting)
     return Prepared(
         scenario=scenario,
         parameters=parameters,
@@ -161,17 +161,6 @@ def _open_questions(
         return ()
     given = f", and {' and '.join(missing)} not given" if byzantine else ""
     return (f"{unknown}{given}: whether models are near one that is right cannot be decided",)
-
-
-def _deviation(attack: Attack, setting: Setting) -> Deviation:
-    """What an attack makes of a setting; somebody's own may make anything."""
-    found: object = attack.build(setting)
-    if not isinstance(found, Deviation):
-        raise AttackError(
-            f"build of {name_of(attack)} gives a {type(found).__name__}, not a Deviation",
-            clause="VA-10",
-        )
-    return found
 
 
 def without_checks(scenario: Scenario) -> tuple[ValidParameters, Problem, tuple[str, ...]]:
@@ -253,7 +242,8 @@ def build_graph(scenario: Scenario) -> AgentGraph:
         return AgentGraph.from_edges(part.agents, part.edges)
     if isinstance(part, Family):
         return parse_family(part.name)
-    found: object = part.build()
+    with asking(part, "build()", GraphError):
+        found: object = part.build()
     if not isinstance(found, AgentGraph):
         raise GraphError(
             f"build of {name_of(part)} gives a {type(found).__name__}, not an AgentGraph",

@@ -201,9 +201,13 @@ def test_agents_ask_for_their_own_gradients_of_their_rounds_alone() -> None:
         (lambda point: point[:1], "has shape (1,), not (2,)"),
         (lambda point: [0.0, np.nan], "has nan in entry 1"),
         (lambda point: np.inf * np.ones(2), "has inf in entry 0"),
-        (lambda point: "text", "raises ValueError"),
+        (lambda point: "text", "is no array of real numbers"),
+        (lambda point: 1j * point, "is no array of real numbers"),
+        (lambda point: point > 0, "is no array of real numbers"),
+        (lambda point: ["0.5", "1"], "is no array of real numbers"),
+        (lambda point: [[1.0], [2.0, 3.0]], "raises ValueError"),
         (lambda point: point / point["x"], "raises IndexError"),
-        (lambda point: None, "has shape ()"),
+        (lambda point: None, "is no array of real numbers"),
     ],
 )
 def test_what_is_no_gradient_is_refused_by_agent_and_round(given, words) -> None:

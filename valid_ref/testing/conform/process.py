@@ -39,8 +39,8 @@ Listener = Callable[[str], None]
 """Told what an agent writes to its standard error, as it comes, without control characters."""
 
 
-class EndedBySignal(BaseException):
-    """The kit is told to end; no Exception, so that nobody takes it for a failure."""
+class EndedBySignal(KeyboardInterrupt):
+    """The kit is told to end: as by Ctrl-C, so that nobody takes it for a failure."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"ended by {signal.Signals(number).name}")
