@@ -321,6 +321,28 @@ def unstructure(value: Any, declared: Any = None) -> Json:
     return value
 
 
+def require_read_back(part: Any, path: str) -> None:
+    """Refuse an object of which a document would give back another one, by the name of a field.
+
+    Implements: VA-6, VA-10.
+    """
+    kind: type = type(part)
+    hints = _hints(kind)
+    for name, field in _fields(kind).items():
+        place = f"{path}.{name}"
+        if name not in hints:
+            raise DocumentError(f"{place}: {place_of(kind)} says no type for it", clause="VA-10")
+        with refusing(DocumentError, f"{place} cannot be written down:"):
+            value = getattr(part, field.name)
+            written = json.dumps(unstructure(value, hints[name]), allow_nan=False)
+            same = bool(structure(hints[name], read_json(written), place) == value)
+        if not same:
+            raise DocumentError(
+                f"{place}: a document would give back something else than {shown(value)}",
+                clause="VA-10",
+            )
+
+
 def _unstructure_other(value: Any) -> Json:
     """Lists, sets, objects and paths, which the fields of somebody's class may be."""
     if isinstance(value, Path):

@@ -13,6 +13,7 @@ import numpy as np
 
 from valid_ref.adversary.attack import Attack
 from valid_ref.document import DocumentError, structure, wrong
+from valid_ref.foreign import place_of, refusing
 from valid_ref.graph import AgentGraph
 from valid_ref.losses import LogisticRegression, Loss, OwnLoss, Quadratic, RidgeLeastSquares
 from valid_ref.losses.own import check_own_loss
@@ -64,11 +65,13 @@ def as_graph(
         found: GraphPart | OwnGraph = structure(AnyGraph, value, path)
         return found
     refuse_class(value, path)
-    if callable(getattr(value, "is_multigraph", None)):
-        value = AgentGraph.from_networkx(value)
+    with refusing(DocumentError, f"{path}: {place_of(type(value))} raises"):
+        if callable(getattr(value, "is_multigraph", None)):
+            value = AgentGraph.from_networkx(value)
+        built = callable(getattr(value, "build", None))
     if isinstance(value, AgentGraph):
         return Edges(value.agents, value.edges)
-    if isinstance(value, get_args(GraphPart)) or callable(getattr(value, "build", None)):
+    if isinstance(value, get_args(GraphPart)) or built:
         own: Any = value
         checked: GraphPart | OwnGraph = own
         return checked
@@ -96,7 +99,9 @@ def as_loss(
             f"{path}: a {type(value).__name__} is the loss of one agent: give a list, one for each",
             clause="VA-10",
         )
-    if not hasattr(value, "gradient"):
+    with refusing(DocumentError, f"{path}: gradient of {place_of(type(value))} raises"):
+        differentiated = hasattr(value, "gradient")
+    if not differentiated:
         raise wrong(
             path,
             'a name like "random-ridge", a list of losses, or an object with dimension and '
@@ -147,7 +152,9 @@ def as_attack(value: Attack | Document | str | None, path: str = "attack") -> At
         named: Attack = structure(AnyAttack, value, path)
         return named
     refuse_class(value, path)
-    if not callable(getattr(value, "build", None)):
+    with refusing(DocumentError, f"{path}: build of {place_of(type(value))} raises"):
+        built = callable(getattr(value, "build", None))
+    if not built:
         raise wrong(path, 'a name like "equivocation", or an object with build(setting)', value)
     return value
 

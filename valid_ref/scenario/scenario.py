@@ -10,7 +10,15 @@ import attrs
 import numpy as np
 
 from valid_ref.coins import Coins, check_hexadecimal, fresh
-from valid_ref.document import DocumentError, read_json, schema, structure, unstructure
+from valid_ref.document import (
+    DocumentError,
+    read_json,
+    require_read_back,
+    schema,
+    structure,
+    unstructure,
+)
+from valid_ref.foreign import refusing
 from valid_ref.lattice import MERSENNE_61
 from valid_ref.named_parts import NamedParts, name_of
 from valid_ref.protocols.parameters import CheckedKeys
@@ -181,7 +189,9 @@ def described(scenario: Scenario) -> dict[str, Any]:
 
     Implements: VA-10.
     """
-    document: dict[str, Any] = json.loads(json.dumps(unstructure(scenario), default=_by_content))
+    with refusing(DocumentError, "a part of this scenario cannot be described: it raises"):
+        text = json.dumps(unstructure(scenario), default=_by_content)
+    document: dict[str, Any] = json.loads(text)
     return document
 
 
@@ -237,13 +247,12 @@ def check_document(field: str, parts: NamedParts, value: object) -> None:
         return
     try:
         parts.require(type(value), field)
-        json.dumps(unstructure(value), allow_nan=False)
-    except (DocumentError, TypeError, ValueError) as error:
-        said = error.message if isinstance(error, DocumentError) else f"{field}: {error}"
+        require_read_back(value, field)
+    except DocumentError as error:
         raise DocumentError(
-            f"this scenario is no document: {said}. It can be run from Python; to write it down, "
-            f"name a frozen attrs class of a module with numbers, texts and lists as its fields: "
-            f'{field}="module:Name:option=value"',
+            f"this scenario is no document: {error.message}. It can be run from Python; to write "
+            "it down, name a frozen attrs class of a module with numbers, texts, lists and the "
+            f'like as its fields: {field}="module:Name:option=value"',
             clause="VA-10",
         ) from None
 
