@@ -11,8 +11,10 @@ from torch_backend.attacks.attack import Edge, LearningDeviation
 from torch_backend.errors import BackendAttackError
 from torch_backend.program import Program
 from valid_ref.alarms import Alarm, Alarms, Raised
+from valid_ref.foreign import refusing
 from valid_ref.graph import AgentGraph
 from valid_ref.lattice import LatticeParameters
+from valid_ref.named_parts import name_of
 from valid_ref.protocols.learn import PHASE
 
 Pair = tuple[Tensor, Tensor]
@@ -85,7 +87,9 @@ def deliver(
 
     Implements: AD-4.
     """
-    _check(program, deviation)
+    given = f"{name_of(program.attack)}: deviate gives what is no deviation:"
+    with refusing(BackendAttackError, given, clause="EX-20"):
+        _check(program, deviation)
     if deviation.said:
         models, gammas = models.clone(), gammas.clone()
         row_of = {agent: row for row, agent in enumerate(program.heard)}
@@ -148,6 +152,8 @@ def _check(program: Program, deviation: LearningDeviation) -> None:
         )
     shape = (program.lattice.dimension,)
     pairs = [*deviation.said.values(), *deviation.edges.values()]
+    if any(len(pair) != 2 for pair in pairs):
+        raise BackendAttackError("the attack sends what is no pair of vectors", clause="AR-11")
     for vector in (*(v for pair in pairs for v in pair), *deviation.keeps.values()):
         if vector.dtype != torch.int64 or vector.shape != shape:
             raise BackendAttackError(

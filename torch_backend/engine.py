@@ -12,7 +12,13 @@ import torch
 from torch import Tensor
 
 from torch_backend import lattice
-from torch_backend.attacks.attack import Edge, LearningDeviation, LearningView
+from torch_backend.attacks.attack import (
+    Edge,
+    LearningDeviation,
+    LearningView,
+    deviation_in,
+    labels_of,
+)
 from torch_backend.data.batches import batch_indices
 from torch_backend.delivery import Said, alarms_after, deliver
 from torch_backend.errors import ConfigError, ScreeningError
@@ -21,10 +27,10 @@ from torch_backend.kernels import empty_tensor
 from torch_backend.program import Program
 from torch_backend.rules import RULES
 from torch_backend.rules.gossip import ValidRule, mix
-from torch_backend.rules.rule import Losses, Received
+from torch_backend.rules.rule import Losses, Received, asks_for_losses
 from valid_ref.alarms import Alarm, Alarms, Raised
 from valid_ref.coins import Coins
-from valid_ref.named_parts import name_of
+from valid_ref.named_parts import asking, name_of
 from valid_ref.protocols.learn import PHASE
 
 __all__ = ["Program", "Said", "State", "advance", "diverged", "start"]
@@ -106,7 +112,7 @@ def advance(program: Program, state: State) -> tuple[State, Said]:
     deviation = LearningDeviation()
     if program.attack is not None:
         everybody = program.shard.gather(gammas)
-        deviation = program.attack.deviate(_view(program, state, Y, models, everybody))
+        deviation = deviation_in(program.attack, _view(program, state, Y, models, everybody))
         gammas = everybody if len(program.heard) == len(everybody) else everybody[[*program.heard]]
     said = deliver(
         program=program,
@@ -175,9 +181,15 @@ def _mixed(
     if isinstance(program.rule, ValidRule):
         points = empty_tensor(received.own.shape, program.dtype, program.device)
         return mix(program.lattice, t, program.graph, received, points), points
-    evaluate = batches.losses if program.rule.needs_losses else None
-    Y, E = program.rule.mix(t, program.lattice, program.graph, received, evaluate)
-    if type(program.rule) not in RULES.known:
+    rule = program.rule
+    evaluate = batches.losses if asks_for_losses(rule) else None
+    with asking(rule, f"mix in round {t}", ScreeningError, clause="EX-20"):
+        mixed: object = rule.mix(t, program.lattice, program.graph, received, evaluate)
+    tensors = isinstance(mixed, tuple) and all(isinstance(one, Tensor) for one in mixed)
+    if not isinstance(mixed, tuple) or not tensors or len(mixed) != 2:
+        raise ScreeningError(f"{name_of(rule)}: mix gives no pair of tensors", clause="EX-20")
+    Y, E = mixed
+    if type(rule) not in RULES.known:
         _require_mixed(program, received, {"base": Y, "point of evaluation": E})
     return Y, lattice.evaluation_points(program.lattice, E, program.dtype)
 
@@ -286,7 +298,7 @@ class Batches:
         lied = [i for i, agent in enumerate(agents) if agent in program.byzantine]
         if program.attack is not None and lied:
             labels = labels.clone()
-            labels[lied] = program.attack.labels(labels[lied], program.data.classes)
+            labels[lied] = labels_of(program.attack, labels[lied], program.data.classes)
         return images.to(program.dtype), labels
 
     def gradients(self, points: Tensor) -> tuple[Tensor, Tensor]:

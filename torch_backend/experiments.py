@@ -14,6 +14,7 @@ import torch
 
 from torch_backend import results
 from torch_backend.attacks import NoAttack
+from torch_backend.attacks.attack import check_attack
 from torch_backend.config.build import build_graph, data_digest, load_data, own_sources, tried_model
 from torch_backend.config.experiment import Experiment, Job, experiment_document, jobs
 from torch_backend.data.dataset import Dataset
@@ -21,6 +22,7 @@ from torch_backend.distributed import RefusedElsewhereError, Team, TeamError, sh
 from torch_backend.errors import BackendError, ConfigError
 from torch_backend.job import Work, run_job
 from torch_backend.process import ALONE, Options, Stop, StoppedError, Watch, locked
+from torch_backend.rules.rule import check_rule
 from valid_ref import __version__
 from valid_ref.errors import ValidRefError
 from valid_ref.graph import honest_agents
@@ -122,10 +124,10 @@ def _require_fit(team: Team, experiment: Experiment, options: Options, processes
     graph = build_graph(experiment)
     honest_agents(graph, experiment.byzantine)  # refuses an agent that the graph has not
     for rule in experiment.rules:
-        rule.check(graph)
+        check_rule(rule, graph)
     for attack in experiment.attacks:
         if not isinstance(attack, NoAttack):
-            attack.check(graph, experiment.byzantine)
+            check_attack(attack, graph, experiment.byzantine)
     share(team, graph.agents, options.chunk_of(graph.agents))
 
 

@@ -42,6 +42,7 @@ from torch_backend.results import (
     read_summary,
     replace_file,
 )
+from torch_backend.rules.rule import asks_for_losses
 from torch_backend.transcripts import TranscriptError, TranscriptWriter, open_transcripts, resume
 from torch_backend.validation import fresh_keys, validate
 from valid_ref.protocols.parameters import Weighting
@@ -326,7 +327,7 @@ def _program(work: Work, job: Job) -> Program:
     program = build_program(work.experiment, job, work.dataset, device, weightings)
     return attrs.evolve(
         program,
-        model=PerAgentLosses(program.model) if job.rule.needs_losses else program.model,
+        model=PerAgentLosses(program.model) if asks_for_losses(job.rule) else program.model,
         chunk=work.options.chunk_of(program.graph.agents),
         estimate="agents" if _validated(work, job) else program.estimate,
     )

@@ -6,13 +6,13 @@ from typing import Literal
 import attrs
 import torch
 
-from torch_backend.attacks.attack import LearningAttack
+from torch_backend.attacks.attack import LearningAttack, check_attack
 from torch_backend.data.batches import DeviceData
 from torch_backend.data.partition import Split
 from torch_backend.distributed import Shard, Whole
 from torch_backend.errors import BackendAttackError, ConfigError, DataError, DeviceError, ModelError
 from torch_backend.models.model import Model
-from torch_backend.rules.rule import Rule
+from torch_backend.rules.rule import Rule, check_rule
 from valid_ref.coins import Coins
 from valid_ref.graph import AgentGraph, assumption_1_plus, honest_agents
 from valid_ref.lattice import LatticeParameters
@@ -95,7 +95,7 @@ class Program:
         if self.estimate not in ("agents", "counted", "none"):
             raise ConfigError(f"estimate = {self.estimate!r} is none of agents, counted, none")
         self._check_adversary()
-        self.rule.check(self.graph)
+        check_rule(self.rule, self.graph)
 
     def _check_adversary(self) -> None:
         """Refuse an adversary under which the protocol promises nothing.
@@ -115,7 +115,7 @@ class Program:
                 clause="AD-6",
             )
         if self.attack is not None:
-            self.attack.check(self.graph, self.byzantine)
+            check_attack(self.attack, self.graph, self.byzantine)
 
     @property
     def graph(self) -> AgentGraph:

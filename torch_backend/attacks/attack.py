@@ -13,7 +13,7 @@ from torch_backend.options import declared, whole
 from valid_ref.coins import Coins
 from valid_ref.graph import AgentGraph, honest_agents
 from valid_ref.lattice import LatticeParameters
-from valid_ref.named_parts import name_of
+from valid_ref.named_parts import asking, name_of
 
 Edge = tuple[int, int]
 """Sender and receiver."""
@@ -83,6 +83,55 @@ class NoAttack:
     """Nobody is Byzantine."""
 
     kind: ClassVar[str] = "none"
+
+
+def check_attack(attack: LearningAttack, graph: AgentGraph, byzantine: tuple[int, ...]) -> None:
+    """Let an attack refuse a network.
+
+    Implements: EX-20.
+    """
+    with asking(attack, "check(graph, byzantine)", BackendAttackError, clause="EX-20"):
+        attack.check(graph, byzantine)
+
+
+def deviation_in(attack: LearningAttack, view: LearningView) -> LearningDeviation:
+    """What an attack does in a round, of the form that it must have but for edges and vectors.
+
+    Implements: EX-20.
+    """
+    with asking(attack, f"deviate in round {view.t}", BackendAttackError, clause="EX-20"):
+        found: object = attack.deviate(view)
+    if not isinstance(found, LearningDeviation):
+        raise BackendAttackError(
+            f"{name_of(attack)}: deviate gives a {type(found).__name__}, not a LearningDeviation",
+            clause="EX-20",
+        )
+    return found
+
+
+def labels_of(attack: LearningAttack, labels: Tensor, classes: int) -> Tensor:
+    """The labels on which Byzantine agents train; refused where they are no labels.
+
+    Implements: EX-20.
+    """
+    with asking(attack, "labels(labels, classes)", BackendAttackError, clause="EX-20"):
+        found: object = attack.labels(labels, classes)
+    if not isinstance(found, Tensor) or (found.shape, found.dtype) != (labels.shape, torch.int64):
+        given = (
+            f"{found.dtype} of shape {tuple(found.shape)}"
+            if isinstance(found, Tensor)
+            else f"a {type(found).__name__}"
+        )
+        raise BackendAttackError(
+            f"{name_of(attack)}: labels gives {given}; needed are torch.int64 of shape "
+            f"{tuple(labels.shape)}",
+            clause="EX-20",
+        )
+    if bool(((found < 0) | (found >= classes)).any()):
+        raise BackendAttackError(
+            f"{name_of(attack)}: labels gives one that is not in 0..{classes - 1}", clause="EX-20"
+        )
+    return found
 
 
 Gradient = Literal["consistent", "honest"]

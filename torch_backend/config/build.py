@@ -22,9 +22,10 @@ from torch_backend.config.experiment import (
 )
 from torch_backend.data.batches import device_data
 from torch_backend.data.dataset import Dataset
-from torch_backend.errors import ConfigError, DataError
+from torch_backend.data.partition import Split
+from torch_backend.errors import ConfigError, DataError, ModelError
 from torch_backend.models import MODELS
-from torch_backend.models.model import Model
+from torch_backend.models.model import Model, OwnModel
 from torch_backend.models.trial import require_model
 from torch_backend.program import Program
 from valid_ref.coins import Coins
@@ -34,7 +35,7 @@ from valid_ref.graph_families import parse_family
 from valid_ref.guarantees.bounds import configured_bounds
 from valid_ref.hashing import PrimeField
 from valid_ref.lattice import default_limits, to_lattice
-from valid_ref.named_parts import name_of
+from valid_ref.named_parts import asking, name_of
 from valid_ref.protocols.parameters import (
     ValidParameters,
     Weighting,
@@ -51,7 +52,8 @@ NO_THRESHOLD = 1e30
 
 def load_data(experiment: Experiment, folder: Path | None) -> Dataset:
     """The data set of an experiment."""
-    found = experiment.data.load(folder)
+    with asking(experiment.data, "load(folder)", DataError, clause="EX-20"):
+        found: object = experiment.data.load(folder)
     if not isinstance(found, Dataset):
         raise DataError(f"{name_of(experiment.data)}: load gave {type(found).__name__}, no Dataset")
     return found
@@ -62,11 +64,33 @@ def tried_model(experiment: Experiment, dataset: Dataset) -> Model:
 
     Implements: EX-20.
     """
-    part = experiment.model
-    model = part.build(dataset.features, dataset.classes)
-    if type(part) not in MODELS.known:
-        require_model(model, dataset.features, dataset.classes, name_of(part))
-    return model
+    return _built_model(experiment, dataset, tried=True)
+
+
+def _built_model(experiment: Experiment, dataset: Dataset, *, tried: bool = False) -> Model:
+    part, shape = experiment.model, (dataset.features, dataset.classes)
+    with asking(part, "build(features, classes)", ModelError, clause="EX-20"):
+        model = part.build(*shape)
+    if type(part) in MODELS.known:
+        return model
+    if tried:
+        require_model(model, *shape, name_of(part))
+    return OwnModel(name_of(part), model)
+
+
+def _dealt(experiment: Experiment, dataset: Dataset, agents: int, seed: int) -> Split:
+    """Who has which images.
+
+    Implements: EX-20.
+    """
+    part = experiment.partition
+    with asking(part, "split(dataset, agents, seed)", DataError, clause="EX-20"):
+        found: object = part.split(dataset, agents, seed)
+    if not isinstance(found, Split):
+        raise DataError(
+            f"{name_of(part)}: split gives a {type(found).__name__}, no Split", clause="EX-20"
+        )
+    return found
 
 
 def own_sources(experiment: Experiment) -> dict[str, str | None]:
@@ -237,8 +261,8 @@ def build_program(
     """
     graph = build_graph(experiment)
     drawn = experiment.drawn_from(job.seed)
-    split = experiment.partition.split(dataset, graph.agents, drawn)
-    model = experiment.model.build(dataset.features, dataset.classes)
+    split = _dealt(experiment, dataset, graph.agents, drawn)
+    model = _built_model(experiment, dataset)
     images = len(dataset.train_labels) // graph.agents
     return Program(
         parameters=build_parameters(experiment, model, images, drawn, weightings),

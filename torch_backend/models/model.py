@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from torch_backend.errors import ModelError
+from valid_ref.foreign import refusing
 
 
 class Model(Protocol):
@@ -104,6 +105,52 @@ def predicted(scores: Callable[[Tensor], Tensor], images: Tensor, count: int, ch
     if not found:
         return torch.zeros((count, 0), dtype=torch.int64, device=images.device)
     return torch.cat(found, 1)
+
+
+@attrs.frozen(eq=False)
+class OwnModel:
+    """A model that somebody brought: whatever it raises in a run is refused by its name.
+
+    Implements: EX-20.
+    """
+
+    name: str
+    model: Model
+    dimension: int = attrs.field(init=False)
+    """d; asked for once."""
+
+    @dimension.default
+    def _dimension(self) -> int:
+        with self._asked("dimension"):
+            found: object = self.model.dimension
+        if type(found) is not int or found < 1:
+            raise ModelError(
+                f"{self.name}: dimension = {found!r} is no integer from 1 on", clause="EX-20"
+            )
+        return found
+
+    def _asked(self, called: str) -> refusing:
+        return refusing(ModelError, f"{self.name}: {called} raises", clause="EX-20")
+
+    def initial(self, seed: int) -> npt.NDArray[np.float64]:
+        """The start of the model."""
+        with self._asked("initial(seed)"):
+            return self.model.initial(seed)
+
+    def gradients(self, points: Tensor, images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """Those of the model."""
+        with self._asked("gradients(points, images, labels)"):
+            return self.model.gradients(points, images, labels)
+
+    def losses(self, points: Tensor, images: Tensor, labels: Tensor) -> Tensor:
+        """Those of the model."""
+        with self._asked("losses(points, images, labels)"):
+            return self.model.losses(points, images, labels)
+
+    def predictions(self, points: Tensor, images: Tensor) -> Tensor:
+        """Those of the model."""
+        with self._asked("predictions(points, images)"):
+            return self.model.predictions(points, images)
 
 
 @attrs.frozen(eq=False)

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from torch_backend.errors import ModelError
 from torch_backend.models.model import Model
+from valid_ref.foreign import refusing
 
 AGENTS, IMAGES, SEED = 2, 3, 0
 CLOSE = 1e-3
@@ -22,14 +23,9 @@ def require_model(model: Model, features: int, classes: int, name: str) -> None:
 
     Implements: EX-20.
     """
-    try:
+    tried = f"{name} cannot be trained on {features} values and {classes} classes:"
+    with refusing(ModelError, tried, clause="EX-20", typed=True):
         wrong = _found_wrong(model, features, classes)
-    except Exception as error:  # whatever somebody else's code does
-        reason = str(error).strip() or "no reason given"
-        raise ModelError(
-            f"{name} cannot be trained on {features} values and {classes} classes: "
-            f"{type(error).__name__}: {reason.splitlines()[0]}"
-        ) from error
     if wrong is not None:
         raise ModelError(f"{name}: {wrong}")
 

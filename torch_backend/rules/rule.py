@@ -12,6 +12,7 @@ from torch_backend.errors import ScreeningError
 from torch_backend.kernels import empty_tensor
 from valid_ref.graph import AgentGraph
 from valid_ref.lattice import LatticeParameters
+from valid_ref.named_parts import asking
 
 Losses = Callable[[Sequence[int], Tensor], Tensor]
 """Positions of receivers in `Received.agents`, and real candidate points [C, M, d] in float32:
@@ -72,6 +73,24 @@ class Rule(Protocol):
         even. Both are in the range of models, times 2^k. `losses` is given to rules whose
         `needs_losses` is true, and may be None otherwise.
         """
+
+
+def check_rule(rule: Rule, graph: AgentGraph) -> None:
+    """Let a rule refuse a graph.
+
+    Implements: EX-20.
+    """
+    with asking(rule, "check(graph)", ScreeningError, clause="EX-20"):
+        rule.check(graph)
+
+
+def asks_for_losses(rule: Rule) -> bool:
+    """Whether `mix` of this rule evaluates candidates.
+
+    Implements: EX-20.
+    """
+    with asking(rule, "needs_losses", ScreeningError, clause="EX-20"):
+        return bool(rule.needs_losses)
 
 
 Sources = tuple[Hashable, ...]
