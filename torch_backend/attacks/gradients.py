@@ -9,6 +9,7 @@ from torch import Tensor
 
 from torch_backend.attacks.attack import (
     FalseModel,
+    Gradient,
     LearningAttack,
     LearningDeviation,
     LearningView,
@@ -48,6 +49,7 @@ class GradientLie(FalseModel):
 
     kind: ClassVar[str] = "consistent-gradient-lie"
     target: float = attrs.field(default=1.0, validator=real())
+    gradient: Gradient = attrs.field(default="consistent", init=False)
 
     def lies(self, view: LearningView) -> LearningDeviation:
         """The constant models."""
@@ -93,7 +95,10 @@ class _OtherData(LearningAttack):
 
 @attrs.frozen
 class LabelFlip(_OtherData):
-    """Honest code on flipped labels: y becomes classes - 1 - y."""
+    """Honest code on flipped labels, y becomes classes - 1 - y; valid-ref's has real labels.
+
+    That attack of the same name has the options `total` and `ascend` in place of classes.
+    """
 
     kind: ClassVar[str] = "label-flip"
 

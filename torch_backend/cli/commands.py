@@ -305,7 +305,7 @@ def list_parts() -> None:
 
 def _describe(part: Any) -> None:
     typer.echo(f"  {part.kind:20s} {(inspect.getdoc(part) or '').splitlines()[0]}")
-    options = [_option(field) for field in attrs.fields(part)]
+    options = [_option(field) for field in attrs.fields(part) if field.init]
     if options:
         typer.echo(f"  {'':20s}   {', '.join(options)}")
 

@@ -129,6 +129,9 @@ def heterogeneity_thresholds(setting: Setting) -> list[float]:
 class LabelFlip:
     """Honest code on false labels: y -> total - y; with `ascend` on the negated gradient instead.
 
+    Labels are real numbers here; valid-torch's attack of this name turns label y of so many classes
+    into classes - 1 - y, and has no options.
+
     For least squares and logistic regression (total = 0: -y) the targets of the Byzantine agents'
     data are flipped, for a quadratic its centre: c -> total - c. `ascend` climbs any loss: -g.
 

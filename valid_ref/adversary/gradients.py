@@ -30,19 +30,36 @@ from valid_ref.protocols.learn import LearningMessage
 class InconsistentGradient:
     """The honest model with Gamma + units in its first entry: 2^k x = Y - Gamma fails by that.
 
+    In the rounds from `first` to `last`, both included; honest code in the others.
+
     Expected: BROKEN_RELATION at every honest agent, naming each Byzantine agent, under every key
     it checks; missed with probability at most ((dT-1)/p)^|H| (L2).
     """
 
     kind: ClassVar[str] = "inconsistent-gradient"
     units: int = 1
-    round: int | None = None
+    first: int = 1
+    last: int | None = None
+
+    def __attrs_post_init__(self) -> None:
+        if self.units < 1:
+            raise AttackError(
+                f"inconsistent-gradient: units = {self.units} is not an integer from 1 on",
+                clause="AD-9",
+            )
+        if self.first < 1 or (self.last is not None and self.last < self.first):
+            raise AttackError(
+                f"inconsistent-gradient: no round is from first = {self.first} to last = "
+                f"{self.last}",
+                clause="AD-9",
+            )
 
     def build(self, setting: Setting) -> Deviation:
         """The adversary."""
 
         def adversary(view: CausalView) -> dict[Edge, Message]:
-            if not in_learning(view) or self.round not in {None, view.round}:
+            past = self.last is not None and view.round > self.last
+            if not in_learning(view) or view.round < self.first or past:
                 return {}
             words: dict[Edge, Message] = {}
             for sender, receiver in view.own_edges:

@@ -75,7 +75,7 @@ def _hidden_by_key_0(setting: Setting) -> Adversary:
     T = setting.parameters.lattice.schedule.rounds
     if T < 2:
         raise AttackError("a lie that the key 0 does not see needs T >= 2", clause="HA-7")
-    return InconsistentGradient(units=1, round=T).build(setting).adversary
+    return InconsistentGradient(units=1, first=T).build(setting).adversary
 
 
 # Shares, commitments and openings.
@@ -452,7 +452,7 @@ class FalseOwnReport:
         """The adversary."""
         _lean(setting)
         p, width = setting.parameters.field.prime, 4 + len(setting.parameters.weightings)
-        broken = InconsistentGradient(units=1, round=1).build(setting).adversary
+        broken = InconsistentGradient(units=1, last=1).build(setting).adversary
 
         def change(_view: CausalView, _edge: Edge, own: tuple[int, ...]) -> Sequence[int]:
             return tuple((e - (i % width == 3)) % p for i, e in enumerate(own))

@@ -222,7 +222,7 @@ class BalancedReport:
                 lies[tag] = with_added(before, {4 * w + 2: by}, parameters.field.prime)
             return with_values(said, lies)
 
-        broken = InconsistentGradient(units=1, round=1).build(setting).adversary
+        broken = InconsistentGradient(units=1, last=1).build(setting).adversary
         return Deviation(together(broken, rewriting(HASHES, rewrite)))
 
 

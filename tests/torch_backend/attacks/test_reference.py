@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 import torch
@@ -12,7 +13,9 @@ from torch_backend import attacks, engine
 from torch_backend.attacks import LearningAttack
 from valid_ref.adversary import gradients, models
 from valid_ref.adversary.attack import Gradient, Setting
+from valid_ref.adversary.catalogue import ATTACKS
 from valid_ref.coins import Coins
+from valid_ref.document import unstructure
 from valid_ref.execution import execute
 from valid_ref.graph_families import parse_family
 from valid_ref.lattice import FloatVector
@@ -44,7 +47,33 @@ PAIRS: dict[str, tuple[LearningAttack, Any]] = {
         attacks.InconsistentGradient(units=7),
         gradients.InconsistentGradient(units=7),
     ),
+    "inconsistent gradient in one round": (
+        attacks.InconsistentGradient(first=2, last=2),
+        gradients.InconsistentGradient(first=2, last=2),
+    ),
 }
+
+
+def options_of(attack: type) -> dict[str, object]:
+    """The options of an attack and their defaults, as documents have them."""
+    defaults = {field.name: field.default for field in attrs.fields(attack) if field.init}
+    return {name: unstructure(default) for name, default in defaults.items()}
+
+
+@pytest.mark.checks("EX-8")
+def test_both_catalogues_have_one_vocabulary() -> None:
+    both = attacks.ATTACKS.kinds.keys() & ATTACKS.keys()
+    assert len(both) >= 12
+    more = {"gaussian": {"keeps": False}}
+    for kind in both - {"label-flip"}:
+        here, there = options_of(attacks.ATTACKS.kinds[kind]), options_of(ATTACKS[kind])
+        window = {"first": 1, "last": None}
+        assert here == {**window, **there, **more.get(kind, {})}, kind
+        assert window.items() <= there.items() or not window.keys() & there.keys()
+    here, there = (table["label-flip"] for table in (attacks.ATTACKS.kinds, ATTACKS))
+    assert (options_of(here), options_of(there)) == ({}, {"total": 0.0, "ascend": False})
+    assert "valid-ref's has real labels" in here.__doc__.splitlines()[0]  # as `valid-torch list`
+    assert "valid-torch's attack of this name" in there.__doc__  # as `valid-ref run --attacks`
 
 
 def source_of(run: engine.Program, agent: int) -> Callable[[int, FloatVector], FloatVector]:

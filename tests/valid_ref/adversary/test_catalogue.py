@@ -45,6 +45,9 @@ def attacks(draw: st.DrawFn) -> Any:
     given = {f.name: draw(options(hints[f.name])) for f in attrs.fields(attack)}
     if "sigma" in given:
         given["sigma"] = abs(given["sigma"])  # below zero it is refused
+    if attack.kind == "inconsistent-gradient":  # and so are no units, and a window without a round
+        given |= {"units": abs(given["units"]) + 1, "first": abs(given["first"]) + 1}
+        given["last"] = given["last"] and given["first"] + abs(given["last"])
     return attack(**given)
 
 

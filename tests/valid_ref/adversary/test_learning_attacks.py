@@ -97,7 +97,7 @@ def test_a_consistent_lie_told_to_all_is_locally_right(graph: str, attack) -> No
 @pytest.mark.parametrize(
     "attack",
     [attrs.evolve(a, gradient=HONEST) for a in LOCAL]
-    + [InconsistentGradient(), InconsistentGradient(round=6)],
+    + [InconsistentGradient(), InconsistentGradient(first=6, last=6)],
     ids=str,
 )
 def test_with_the_honest_gradient_everybody_sees_a_broken_relation(graph: str, attack) -> None:

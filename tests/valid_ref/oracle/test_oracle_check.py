@@ -500,7 +500,7 @@ def test_memory_does_not_grow_with_the_arrays(tmp_path) -> None:
 
 @pytest.mark.checks("RE-10")
 def test_where_a_known_byzantine_agent_deviates_is_said_and_changes_nothing(tmp_path) -> None:
-    lie = InconsistentGradient(round=3)
+    lie = InconsistentGradient(first=3, last=3)
     scenario = Scenario(graph=Family("complete:4"), rounds=5, byzantine=(3,), attack=lie, seed=0)
     record_run(run(scenario), tmp_path / "run.zip")
     verdict = check(open_recording(tmp_path / "run.zip"))

@@ -214,7 +214,7 @@ def test_an_object_that_no_document_holds_is_refused_where_it_is_written_down_on
         (Silent(np.zeros(2)), "not JSON serializable"),
     ):
         scenario = Scenario(graph="path:3", rounds=1, byzantine=2, attack=attack, seed=0)
-        with pytest.raises(DocumentError, match=r"this scenario is no document: attack[:.]") as caught:
+        with pytest.raises(DocumentError, match=r"is no document: attack[:.]") as caught:
             scenario_as_json(scenario)
         assert words in str(caught.value)
         assert 'attack="module:Name:option=value"' in str(caught.value)
