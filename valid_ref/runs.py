@@ -1,13 +1,16 @@
 """Run a scenario, and get everything about the run."""
 
-from collections.abc import Callable
+import contextlib
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn, SupportsIndex
 
 import attrs
 
 from valid_ref.alarms import Raised
 from valid_ref.document import unstructure
+from valid_ref.errors import ValidRefError
 from valid_ref.execution import Execution, execute
 from valid_ref.guarantees.admissible import Distance, distance_to_admissible
 from valid_ref.guarantees.outcome import Judgement, judge
@@ -20,11 +23,33 @@ from valid_ref.scenario.scenario import Scenario, described
 from valid_ref.wire import alarms_as_json
 
 
-@attrs.frozen(repr=False)
+class OutputError(ValidRefError):
+    """A file of a run that cannot be written."""
+
+
+@contextlib.contextmanager
+def _writing(path: Path | str) -> Iterator[Path]:
+    """The place where something is written; one that cannot be is refused."""
+    try:
+        os.fsencode(path)
+        place = Path(path)
+    except (TypeError, ValueError) as error:
+        raise OutputError(f"{path!r} is no path: {error}") from error
+    if "\0" in str(place):
+        raise OutputError(f"{path!r} is no path: it has a null character")
+    try:
+        yield place
+    except OSError as error:
+        raise OutputError(f"cannot write {place}: {error.strerror or error}") from error
+
+
+@attrs.frozen(repr=False, eq=False)
 class Run:
     """A scenario, what it prepared, what happened, and what it amounts to.
 
-    `execution` has every word that was said, and `judgement` the evidence for the outcome.
+    `execution` has every word that was said, and `judgement` the evidence for the outcome. A run is
+    equal to itself alone, and a copy of it is itself, since nothing in it changes; whether two say
+    the same is a matter of their recordings (`valid-ref diff`).
     """
 
     scenario: Scenario
@@ -35,6 +60,21 @@ class Run:
     def __repr__(self) -> str:
         graph, rounds = self.execution.parameters.graph, len(self.execution.rounds)
         return f"<Run: outcome {self.outcome}, {graph.agents} agents, {rounds} rounds>"
+
+    def __copy__(self) -> "Run":
+        """Itself."""
+        return self
+
+    def __deepcopy__(self, _memo: dict[int, Any]) -> "Run":
+        """Itself."""
+        return self
+
+    def __reduce_ex__(self, _protocol: SupportsIndex) -> NoReturn:
+        """Refuse to be pickled: losses and attacks in it may be anybody's functions."""
+        raise TypeError(
+            "a Run is not pickled: keep its scenario (scenario_text(run.scenario)), from which it "
+            "can be run again, or a recording (run.record(path))"
+        )
 
     def _repr_html_(self) -> str:
         """A table of the agents, for notebooks."""
@@ -121,21 +161,26 @@ class Run:
         """
         from valid_ref.report.of_run import plot_run
 
-        return plot_run(self, None if path is None else Path(path))
+        if path is None:
+            return plot_run(self, None)
+        with _writing(path) as place:
+            return plot_run(self, place)
 
     def report(self, path: Path | str, *, label: str = "a scenario") -> Path:
         """Write a page of the run: one HTML file that needs no network."""
         from valid_ref.report.of_run import page_of_run
 
-        Path(path).write_text(page_of_run(self, label), encoding="utf-8")
-        return Path(path)
+        with _writing(path) as place:
+            place.write_text(page_of_run(self, label), encoding="utf-8")
+        return place
 
     def record(self, path: Path | str, *, byzantine_known: bool = True) -> Path:
         """Write a recording, which `valid_ref.oracle.check` and `valid-ref check` judge."""
         from valid_ref.oracle import record_run
 
-        record_run(self, Path(path), byzantine_known=byzantine_known)
-        return Path(path)
+        with _writing(path) as place:
+            record_run(self, place, byzantine_known=byzantine_known)
+        return place
 
     def as_json(self) -> dict[str, Any]:
         """Outcome, agents, costs and parameters, for machines."""

@@ -47,7 +47,8 @@ def attacks(draw: st.DrawFn) -> Any:
         given["sigma"] = abs(given["sigma"])  # below zero it is refused
     if attack.kind == "inconsistent-gradient":  # and so are no units, and a window without a round
         given |= {"units": abs(given["units"]) + 1, "first": abs(given["first"]) + 1}
-        given["last"] = given["last"] and given["first"] + abs(given["last"])
+        if given["last"] is not None:
+            given["last"] = given["first"] + abs(given["last"])
     return attack(**given)
 
 
