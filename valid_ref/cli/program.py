@@ -76,7 +76,10 @@ def _in_main_thread() -> bool:
 
 def _ending(error: BaseException) -> tuple[int, str]:
     """The exit status of an error and the line that is said about it; others go on their way."""
-    if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):
+    before = (
+        error.__context__ if error.__cause__ is None else None
+    )  # a cause was refused on purpose
+    if isinstance(error, BrokenPipeError) or isinstance(before, BrokenPipeError):
         return DONE, ""
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED, ""
