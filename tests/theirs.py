@@ -12,7 +12,7 @@ from valid_ref import AgentGraph, Deviation, Scenario, Setting
 from valid_ref.adversary.attack import Account
 
 if TYPE_CHECKING:
-    from nowhere import Strength
+    from fractions import Fraction as Strength
 
 
 class StrangeError(BaseException):

@@ -8,10 +8,12 @@ import contextlib
 import os
 import re
 import shlex
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 import attrs
 
@@ -25,12 +27,14 @@ nothing is written. `...` stands where a library goes on in words of its own. Ma
 
 The commands are run in a directory with a scenario (`s.json`, three agents, three rounds), its
 recording (`run.zip`), a counterexample (`v2.json`), an empty file (`file`), a directory that is not
-empty (`full`) and JSON nested too deeply (`deep.json`).
+empty (`full`) and JSON nested too deeply (`deep.json`); and with parts of somebody's own that fail
+where they are told to (`theirs.py`, `theirs_torch.py`) or end the program (`ends.py`).
 
 | command | message | status |
 |---|---|---|
 """
 
+TESTS = Path(__file__).parent
 SMALL = "--graph path:3 --rounds 3"
 COMMANDS = f"""
 valid-ref rnu
@@ -57,6 +61,16 @@ valid-ref run --level 0.1 --thresholds certificate
 valid-ref run --eps-success nan
 valid-ref run --eps-success -1
 valid-ref run --seed -1
+valid-ref run --graph theirs:Graph:fails=build,error=SystemExit
+valid-ref run --graph theirs:Graph:fails=making
+valid-ref run --graph ends:Graph
+valid-ref run {SMALL} --loss theirs:Loss:fails=dimension
+valid-ref run {SMALL} --loss theirs:Loss:fails=sample,error=SystemExit
+valid-ref run {SMALL} --loss theirs:Loss:fails=minimiser,error=MemoryError
+valid-ref run {SMALL} --byzantine 1 --attack theirs:Attack:fails=build,error=KeyError
+valid-ref run {SMALL} --byzantine 1 --attack theirs:Attack:fails=adversary,error=StrangeError
+valid-ref run {SMALL} --byzantine 1 --attack theirs:Attack:fails=source,error=BrokenPipeError
+valid-ref run {SMALL} --byzantine 1 --attack theirs:Untyped:strength=1
 valid-ref run --coins xyz
 valid-ref run --without P99
 valid-ref run --jobs 0
@@ -133,6 +147,11 @@ valid-torch run demo -o out --set detection.level=nan
 valid-torch run demo -o out --set detection.runs=18
 valid-torch run demo -o out --set seeds=[]
 valid-torch run fig-iid -o out --data full
+valid-torch run demo -o out --set data=theirs_torch:Data:fails=load,error=SystemExit
+valid-torch run demo -o out --set model=theirs_torch:Model:fails=build,error=ValueError
+valid-torch run demo -o out --rule theirs_torch:Average:fails=check,error=StrangeError
+valid-torch run demo -o out --attack theirs_torch:Attack:fails=making
+valid-torch run demo -o out --attack ends:Attack
 valid-torch false-alarms demo --runs 0
 valid-torch false-alarms demo --runs 2 -o file/out
 valid-torch table full
@@ -187,9 +206,15 @@ def prepared() -> Iterator[None]:
             Path("found").rename("full")
             Path("file").touch()
             Path("deep.json").write_text("[" * 100_000)
-            yield
+            shutil.copy(TESTS / "theirs.py", "theirs.py")
+            shutil.copy(TESTS / "torch_backend" / "theirs.py", "theirs_torch.py")
+            Path("ends.py").write_text("raise SystemExit(0)\n")
+            with mock.patch.object(sys, "path", [*sys.path]):
+                yield
         finally:
             os.chdir(before)
+            for module in ("theirs", "theirs_torch"):
+                sys.modules.pop(module, None)
 
 
 def _prepare(command: str, expected: int) -> None:
@@ -199,9 +224,14 @@ def _prepare(command: str, expected: int) -> None:
 
 def answer(command: str) -> Answer:
     """What a command is answered, in a prepared directory."""
-    before = {*Path().rglob("*")}
+    before = _files()
     status, output, error = called(tuple(shlex.split(command)))
-    return Answer(status, output, error, tuple(sorted(map(str, {*Path().rglob("*")} - before))))
+    return Answer(status, output, error, tuple(sorted(map(str, _files() - before))))
+
+
+def _files() -> set[Path]:
+    """What there is; compiled modules do not count."""
+    return {path for path in Path().rglob("*") if "__pycache__" not in path.parts}
 
 
 def row(command: str, found: Answer) -> str:
