@@ -47,7 +47,7 @@ def record(
     producer = f"valid-torch {__version__}"
     header = header_of(execution.parameters, producer, known, None, checksums=checksums)
     states = execution.states
-    keys = [states[agent].memory.private.key for agent in sorted(states)]
+    keys = [states[agent].memory.private.own_key for agent in sorted(states)]
     with RecordingWriter(path, header, keys) as writer:
         for said in transcripts.said():
             _append(writer, said)

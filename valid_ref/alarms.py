@@ -49,6 +49,18 @@ class Alarm(enum.Enum):
     """The sum of the gradient estimates is nearer to zero than in honest runs."""
     TOO_HOMOGENEOUS = ("too-homogeneous", "GV-13")
     """The gradient estimates are shorter than in honest runs."""
+    EARLY_VALUE = ("early-value", "LE-6")
+    """A flooded value or a sum came sooner than it can along any path."""
+    LATE_VALUE = ("late-value", "LE-6")
+    """A flooded value came after the flood, or a sum after its round."""
+    OPENING_MISMATCH = ("opening-mismatch", "LE-10")
+    """An agent opened something else than it had committed to."""
+    RECORD_MISMATCH = ("record-mismatch", "LE-12")
+    """What a neighbour says of its own transcript is not what it sent me."""
+    WRONG_TOTAL = ("wrong-total", "LE-12")
+    """The total that I received is not the sum of all estimates."""
+    DIGEST_MISMATCH = ("digest-mismatch", "LE-13")
+    """A neighbour holds other values than I do."""
     NEIGHBOUR_ALARM = ("neighbour-alarm", "SA-3")
     """A neighbour says that it has an alarm."""
 

@@ -1,12 +1,13 @@
 """An execution of Valid: everything that was said, and how every agent ended."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 import attrs
 
 from valid_ref.lattice import IntVector
 from valid_ref.machine import Adversary, Message, Round, count_scalars, honest, run_machine
+from valid_ref.protocols.lean import Opening, check_openings
 from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.protocols.remembered import Remembered
 from valid_ref.protocols.valid import Private, Valid, ValidState
@@ -80,13 +81,14 @@ def _add(
     receivers: tuple[int, ...],
     scalars: Callable[[Message], int],
 ) -> Cost:
-    changed = [receiver for receiver in receivers if (sender, receiver) in spoken.deviations]
+    apart = (spoken.deviations, spoken.addressed)
+    changed = [u for u in receivers if any((sender, u) in edges for edges in apart)]
     usual = spoken.said[sender]
     same = (len(receivers) - len(changed)) * (usual is not None)
     numbers = same * scalars(usual) if same else 0
     messages = same
     for receiver in changed:
-        message = spoken.deviations[sender, receiver]
+        message = spoken.on_edge(sender, receiver)
         messages += message is not None
         numbers += scalars(message)
     return Cost(cost.rounds + 1, cost.messages + messages, cost.scalars + numbers)
@@ -104,6 +106,7 @@ def execute(
 
     Implements: VA-1.
     """
+    _check_openings(one.key for one in private.values())
     result = run_machine(
         parameters.graph,
         Valid(parameters, Remembered(parameters)),
@@ -129,8 +132,17 @@ def validate(
 
     Implements: VA-1.
     """
+    _check_openings(one.key for one in fixed.values())
     machine = Validation(Valid(parameters, Remembered(parameters)))
     result = run_machine(
         parameters.graph, machine, fixed, byzantine=byzantine, adversary=adversary, watch=watch
     )
     return Execution(parameters, byzantine, result.rounds, result.states)
+
+
+def _check_openings(keys: Iterable[int | Opening]) -> None:
+    """Refuse a coin source that gave two agents one nonce.
+
+    Implements: LE-4.
+    """
+    check_openings(key for key in keys if isinstance(key, Opening))

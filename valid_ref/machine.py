@@ -18,6 +18,7 @@ from valid_ref.wide import WideIntegers
 from valid_ref.words import DEEPEST, Border, Message
 
 __all__ = [
+    "Addressed",
     "Adversary",
     "Agents",
     "CausalView",
@@ -47,6 +48,19 @@ class NetworkError(ValidRefError):
     """An adversary or a caller asks for something that the network does not have."""
 
 
+@attrs.frozen
+class Addressed:
+    """What an agent says where some neighbours are told more than the others.
+
+    `usual` goes to all neighbours but those in `to`.
+
+    Implements: MO-4.
+    """
+
+    usual: Message
+    to: Mapping[int, Message]
+
+
 class Machine(Protocol[PrivateT, StateT]):
     """A protocol as one agent runs it: no clock, no randomness, no input or output inside.
 
@@ -64,7 +78,7 @@ class Machine(Protocol[PrivateT, StateT]):
         """The state before round 1; gradients, keys and coins come in as `private`."""
 
     def send(self, state: StateT, round_number: int) -> Message:
-        """What the agent says to all its neighbours in this round; None for silence."""
+        """What the agent says in this round: to all its neighbours, `Addressed`, or None."""
 
     def receive(self, state: StateT, round_number: int, inbox: Mapping[int, Message]) -> StateT:
         """The state after this round; a neighbour that said nothing is not in `inbox`."""
@@ -89,7 +103,7 @@ class Agents(Protocol[StateT]):
     def send(
         self, states: Mapping[int, StateT], round_number: int
     ) -> tuple[Mapping[int, StateT], Mapping[int, Message]]:
-        """The states after speaking, and what every agent says to all its neighbours."""
+        """The states after speaking, and what every agent says to all, or `Addressed`."""
 
     def receive(
         self,
@@ -104,8 +118,8 @@ class Agents(Protocol[StateT]):
 class Round:
     """Everything that was said in one round.
 
-    `said` has what each agent says to all its neighbours; `deviations` what a Byzantine agent
-    said on single edges instead.
+    `said` has what each agent says to all its neighbours; `addressed` what honest code says on
+    single edges instead; `deviations` what a Byzantine agent said on single edges instead of both.
 
     Implements: MO-4, MO-6.
     """
@@ -114,17 +128,19 @@ class Round:
     number: int
     said: Mapping[int, Message]
     deviations: Mapping[Edge, Message]
+    addressed: Mapping[Edge, Message] = attrs.field(factory=dict)
 
     def on_edge(self, sender: int, receiver: int) -> Message:
         """The message delivered on a directed edge; None if nothing was."""
-        if (sender, receiver) in self.deviations:
-            return self.deviations[sender, receiver]
-        return self.said[sender]
+        edge = sender, receiver
+        if edge in self.deviations:
+            return self.deviations[edge]
+        return self.addressed[edge] if edge in self.addressed else self.said[sender]
 
     def inbox(self, graph: AgentGraph, receiver: int) -> dict[int, Message]:
         """What an agent receives, by sender; a neighbour that said nothing is left out."""
         senders = graph.neighbours(receiver)
-        if self.deviations:
+        if self.deviations or self.addressed:
             heard = {sender: self.on_edge(sender, receiver) for sender in senders}
         else:
             heard = {sender: self.said[sender] for sender in senders}
@@ -159,8 +175,9 @@ class History(Sequence[Round]):
 class CausalView:
     """What the adversary sees before it speaks in a round.
 
-    `said` has this round's honest messages, and for the Byzantine agents what honest code would
-    say in their place; `byzantine_states` are the states of that code.
+    `said` and `addressed` have this round's honest messages, as in `Round`, and for the Byzantine
+    agents what honest code would say in their place; `byzantine_states` are the states of that
+    code.
 
     Implements: AD-2, AD-3.
     """
@@ -172,6 +189,12 @@ class CausalView:
     said: Mapping[int, Message]
     history: Sequence[Round]
     byzantine_states: Mapping[int, object]
+    addressed: Mapping[Edge, Message] = attrs.field(factory=dict)
+
+    def on_edge(self, sender: int, receiver: int) -> Message:
+        """What honest code says on this edge in this round."""
+        edge = sender, receiver
+        return self.addressed[edge] if edge in self.addressed else self.said[sender]
 
     @property
     def own_edges(self) -> tuple[Edge, ...]:
@@ -286,7 +309,8 @@ def run_agents(
     history = [states] if keep_states else []
     for number in range(1, agents.rounds + 1):
         phase, within = agents.place(number)
-        states, said = agents.send(states, number)
+        states, spoken_by = agents.send(states, number)
+        said, addressed = by_edge(spoken_by)
         deviations: Mapping[Edge, Message] = {}
         if byzantine:
             own_states = {agent: states[agent] for agent in sorted(byzantine)}
@@ -298,10 +322,12 @@ def run_agents(
                 said=border.words(said),
                 history=History(shown),
                 byzantine_states=border.states(own_states),
+                addressed=border.words(addressed),
             )
             deviations = border.hear(_deviations(view, adversary))
-            shown.append(Round(phase, within, view.said, border.words(deviations)))
-        spoken = Round(phase, within, MappingProxyType(said), deviations)
+            heard = border.words(deviations)
+            shown.append(Round(phase, within, view.said, heard, view.addressed))
+        spoken = Round(phase, within, MappingProxyType(said), deviations, addressed)
         inboxes = {agent: spoken.inbox(graph, agent) for agent in range(graph.agents)}
         states = agents.receive(states, number, inboxes)
         rounds.append(spoken)
@@ -310,6 +336,20 @@ def run_agents(
         if watch is not None:
             watch(number)
     return PhaseResult(states, tuple(rounds), tuple(history))
+
+
+def by_edge(
+    spoken: Mapping[int, Message],
+) -> tuple[Mapping[int, Message], Mapping[Edge, Message]]:
+    """What each agent says to all its neighbours, and what it says on single edges instead.
+
+    Implements: MO-4.
+    """
+    apart = {v: word for v, word in spoken.items() if type(word) is Addressed}
+    if not apart:
+        return spoken, {}
+    said = {v: apart[v].usual if v in apart else word for v, word in spoken.items()}
+    return said, {(v, u): word for v, one in apart.items() for u, word in one.to.items()}
 
 
 def _check_byzantine(graph: AgentGraph, byzantine: frozenset[int]) -> None:

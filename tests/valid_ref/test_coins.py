@@ -178,6 +178,7 @@ CHANGES: dict[str, Any] = {
     "keys_checked": CheckedKeys.OWN,
     "without": ("P07",),
     "byzantine": (3,),
+    "validation": parts.Lean(),
 }
 
 

@@ -110,7 +110,8 @@ def _adversary(
                 continue
             receivers = view.graph.neighbours(edit.sender)
             for receiver in receivers if edit.receiver is None else (edit.receiver,):
-                said = {u: words.get((edit.sender, u), view.said[edit.sender]) for u in receivers}
+                edges = ((edit.sender, u) for u in receivers)
+                said = {edge[1]: words.get(edge, view.on_edge(*edge)) for edge in edges}
                 sent = _sent_earlier(view, edit.sender, receiver)
                 message = edit.action.apply(Scene(receiver, said, sent))
                 public = broadcasts[view.phase].order if view.phase in broadcasts else ()

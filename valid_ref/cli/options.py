@@ -17,6 +17,7 @@ from valid_ref.scenario.parts import (
     LossPart,
     SchedulePart,
     ThresholdsPart,
+    ValidationPart,
     WeightsPart,
 )
 from valid_ref.scenario.parts import CalibratedThresholds as Calibrated
@@ -37,6 +38,7 @@ Level = Annotated[float | None, typer.Option(help="Chance of a false alarm, for 
 Byzantine = Annotated[str | None, typer.Option(help="Byzantine agents: 3,4")]
 Attack = Annotated[str | None, typer.Option(help="equivocation, benign:fraction=0.5, ...")]
 Without = Annotated[str | None, typer.Option(help="Turn repairs off: P07,P14; all: as-printed")]
+Validation = Annotated[str | None, typer.Option(help="paper, lean, lean:kappa=3")]
 Seed = Annotated[
     int | None, typer.Option(min=0, help="A simulation: losses, batches, keys from this number.")
 ]
@@ -61,6 +63,7 @@ class Chosen:
     byzantine: str | None = None
     attack: str | None = None
     without: str | None = None
+    validation: str | None = None
     seed: int | None = None
     coins: str | None = None
     eps_success: float | None = None
@@ -80,6 +83,7 @@ def chosen_scenario(path: Path | None, chosen: Chosen) -> Scenario:
         "byzantine": None if chosen.byzantine is None else parse_integers(chosen.byzantine),
         "attack": _part(AttackPart | None, chosen.attack, "--attack"),
         "without": None if chosen.without is None else _errata(chosen.without),
+        "validation": _part(ValidationPart, chosen.validation, "--validation"),
         "seed": chosen.seed,
         "coins": chosen.coins,
         "eps_success": chosen.eps_success,

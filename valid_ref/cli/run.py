@@ -43,6 +43,7 @@ def run(
     byzantine: options.Byzantine = None,
     attack: options.Attack = None,
     without: options.Without = None,
+    validation: options.Validation = None,
     level: options.Level = None,
     seed: options.Seed = None,
     coins: options.Coins = None,
@@ -89,6 +90,7 @@ def run(
         byzantine=byzantine,
         attack=attack,
         without=without,
+        validation=validation,
         level=level,
         seed=seed,
         coins=coins,
@@ -101,7 +103,9 @@ def run(
         write_text(save, scenario_text(chosen))
     finished = run_shown(chosen, hidden=as_json or quiet, jobs=jobs)
     if as_json:
-        typer.echo(json.dumps(finished.as_json() | {"digest": recording_digest(finished)}))
+        lean = finished.execution.parameters.lean is not None
+        digest = {} if lean else {"digest": recording_digest(finished)}
+        typer.echo(json.dumps(finished.as_json() | digest))
     elif quiet:
         typer.echo(finished.outcome)
     else:

@@ -258,7 +258,7 @@ def write_recording(
     header = header_of(
         execution.parameters, producer, known, losses, checksums=checksums, flood_held=flood_held
     )
-    keys = [execution.states[agent].memory.private.key for agent in range(header.agents)]
+    keys = [execution.states[agent].memory.private.own_key for agent in range(header.agents)]
     with recorder(path, header, keys) as writer:
         writer.append_rest(execution)
 

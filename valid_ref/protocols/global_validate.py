@@ -179,22 +179,25 @@ def comparison_alarms(
 
 
 def statistic_alarms(
-    parameters: ValidParameters, weighting: Weighting, optimality: int, heterogeneity: int
+    parameters: ValidParameters,
+    weighting: Weighting,
+    optimality: int | None,
+    heterogeneity: int | None,
 ) -> list[Raised]:
     """The optimality and the heterogeneity check under one weighting, from above and below.
 
+    A statistic that is None is not known and not checked.
+
     Implements: GV-5, GV-6, GV-12, GV-13.
     """
-    raised = []
-    if optimality > weighting.optimality**2:
-        raised.append(_raised(parameters, Alarm.NOT_OPTIMAL, weighting.name))
-    if optimality < weighting.optimality_low**2:
-        raised.append(_raised(parameters, Alarm.TOO_OPTIMAL, weighting.name))
-    if heterogeneity > weighting.heterogeneity:
-        raised.append(_raised(parameters, Alarm.TOO_HETEROGENEOUS, weighting.name))
-    if heterogeneity < weighting.heterogeneity_low:
-        raised.append(_raised(parameters, Alarm.TOO_HOMOGENEOUS, weighting.name))
-    return raised
+    found: list[Alarm] = []
+    if optimality is not None:
+        found += [Alarm.NOT_OPTIMAL] * (optimality > weighting.optimality**2)
+        found += [Alarm.TOO_OPTIMAL] * (optimality < weighting.optimality_low**2)
+    if heterogeneity is not None:
+        found += [Alarm.TOO_HETEROGENEOUS] * (heterogeneity > weighting.heterogeneity)
+        found += [Alarm.TOO_HOMOGENEOUS] * (heterogeneity < weighting.heterogeneity_low)
+    return [_raised(parameters, alarm, weighting.name) for alarm in found]
 
 
 def _raised(

@@ -11,8 +11,8 @@ This is the one place where a machine gets a fast form instead of a definition:
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 import attrs
 import numpy as np
@@ -28,13 +28,15 @@ from valid_ref.kernels.sums import (
     squared_norms,
     stack,
 )
-from valid_ref.protocols import broadcast, global_validate, local_validate
+from valid_ref.protocols import broadcast, global_validate, lean, local_validate
 from valid_ref.protocols.broadcast import Entries, Tag, ValidatedBroadcast
 from valid_ref.protocols.global_validate import Estimate, Estimates
 from valid_ref.protocols.learn import Arithmetic
 from valid_ref.protocols.local_validate import Transcript
-from valid_ref.protocols.parameters import ValidParameters
+from valid_ref.protocols.parameters import ValidParameters, estimate_limit
 from valid_ref.wide import WideIntegers, joined, limbs_for, words_of
+
+ResultT = TypeVar("ResultT")
 
 Numbers = tuple[int, ...]
 Values = Mapping[Tag, Any]
@@ -133,6 +135,31 @@ class Plain:
         """
         return broadcast.news(machine, message, held)
 
+    def vector_hashes(self, keys: Numbers, vector: Sequence[int]) -> Sequence[int]:
+        """The hashes of an estimate, or of a sum of some, for each weighting under each key.
+
+        Implements: LE-11.
+        """
+        return lean.vector_hashes(self.parameters, keys, vector)
+
+    def added(self, vectors: Sequence[Sequence[int]]) -> Estimate:
+        """The sum of estimates.
+
+        Implements: LE-8.
+        """
+        return lean.added(vectors)
+
+    def is_sum(self, value: object, count: int) -> bool:
+        """Whether a value can be the sum of so many estimates.
+
+        Implements: LE-8.
+        """
+        return lean.is_sum(self.parameters, value, count)
+
+    def once(self, _kind: str, _values: Sequence[object], make: Callable[[], ResultT]) -> ResultT:
+        """What follows from these values alone; others may keep it for all who hold the same."""
+        return make()
+
 
 @attrs.frozen
 class Fast(Plain):
@@ -216,6 +243,39 @@ class Fast(Plain):
                 found = self.statistics(index, agreed)
                 raised += global_validate.statistic_alarms(self.parameters, weighting, *found)
         return tuple(raised)
+
+    def vector_hashes(self, keys: Numbers, vector: Sequence[int]) -> Sequence[int]:
+        """Every part under all keys at once."""
+        field, d = self.parameters.field, self.parameters.lattice.dimension
+        found: list[int] = []
+        for begin in range(0, len(vector), d):
+            entries = _entries(vector, slice(begin, begin + d))
+            whole = entries if isinstance(entries, np.ndarray) else np.array(entries, dtype=object)
+            found += polyhash.round_polynomials(field, keys, whole[np.newaxis])[0].tolist()
+        return found
+
+    def added(self, vectors: Sequence[Sequence[int]]) -> Estimate:
+        """In words where no sum can reach 2^63."""
+        whole = [_entries(vector, slice(None)) for vector in vectors]
+        if not len(whole[0]) or sum(map(_largest, whole)) >= 1 << 63:
+            return super().added(vectors)
+        total = np.zeros(len(whole[0]), np.int64)
+        for vector in whole:
+            total += np.asarray(vector, dtype=np.int64)
+        return joined([total.view(np.uint64)[:, np.newaxis]], 1)
+
+    def is_sum(self, value: object, count: int) -> bool:
+        """Of an array only the extremes are looked at."""
+        parameters, d = self.parameters, self.parameters.lattice.dimension
+        if type(value) is not WideIntegers:
+            return super().is_sum(value, count)
+        if len(value) != len(parameters.weightings) * d:
+            return False
+        for index, weighting in enumerate(parameters.weightings):
+            low, high = value.extremes(slice(index * d, (index + 1) * d))
+            if max(-low, high) > count * estimate_limit(parameters, weighting):
+                return False
+        return True
 
 
 AT_ONCE = 1 << 16

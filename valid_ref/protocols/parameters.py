@@ -8,6 +8,7 @@ from fractions import Fraction
 import attrs
 import numpy as np
 
+from valid_ref.coins import HEXADECIMAL
 from valid_ref.errors import ValidRefError
 from valid_ref.graph import AgentGraph
 from valid_ref.hashing import PrimeField
@@ -160,6 +161,50 @@ class CheckedKeys(enum.Enum):
     OWN = "own"
 
 
+LARGEST_KAPPA = 64
+"""More common keys than anybody needs."""
+
+LEAN_PARTS = ("commitment", "nonce", "agent", "total-first", "range", "record", "last-round")
+"""The necessary parts of lean validation that can be left out, each alone."""
+
+
+@attrs.frozen
+class LeanParameters:
+    """The public parameters of lean validation: kappa common keys, and a name of the run.
+
+    `run` is 64 hexadecimal digits that no other run has. `without` leaves necessary parts out, to
+    show what each is for.
+
+    Implements: LE-1, LE-18.
+    """
+
+    kappa: int
+    run: str
+    without: tuple[str, ...] = ()
+
+    def __attrs_post_init__(self) -> None:
+        check_lean(self.kappa, self.without)
+        if type(self.run) is not str or HEXADECIMAL.fullmatch(self.run) is None:
+            raise ParameterError(
+                "the name of a run is not 64 of the digits 0-9 and a-f", clause="LE-1"
+            )
+
+
+def check_lean(kappa: int, without: tuple[str, ...]) -> None:
+    """Refuse a number of keys below 1 or beyond all use, and parts that do not exist.
+
+    Implements: LE-1, LE-18.
+    """
+    if type(kappa) is not int or not 1 <= kappa <= LARGEST_KAPPA:
+        raise ParameterError(f"kappa = {kappa} keys, not in 1..{LARGEST_KAPPA}", clause="LE-1")
+    for part in without:
+        if part not in LEAN_PARTS:
+            raise ParameterError(
+                f"no part {part!r} of lean validation; there are {', '.join(LEAN_PARTS)}",
+                clause="LE-18",
+            )
+
+
 def _unwritable(vector: IntVector) -> IntVector:
     """A copy that nobody can write to; what is no vector is left to the checks."""
     if type(vector) is not np.ndarray:
@@ -173,6 +218,8 @@ def _unwritable(vector: IntVector) -> IntVector:
 class ValidParameters:
     """Everything public about a run: graph, arithmetic, field, bounds, weightings, reading.
 
+    With `lean` the run ends with lean validation, without with that of the paper.
+
     Implements: HA-1, GV-12, LM-1.
     """
 
@@ -184,6 +231,7 @@ class ValidParameters:
     weightings: tuple[Weighting, ...]
     checked_keys: CheckedKeys = CheckedKeys.ALL
     reading: Reading = attrs.field(factory=Reading)
+    lean: LeanParameters | None = None
 
     def __attrs_post_init__(self) -> None:
         T, d = self.lattice.schedule.rounds, self.lattice.dimension
@@ -206,3 +254,45 @@ class ValidParameters:
                     "rounds",
                     clause="GV-1",
                 )
+        if self.lean is not None:
+            self._check_lean(self.lean)
+
+    def _check_lean(self, lean: LeanParameters) -> None:
+        """Refuse readings that lean validation has not, and weights under which a sum could wrap.
+
+        Implements: LE-1, LE-3.
+        """
+        printed = [name for name in self.reading.turned_off if name != "P06"]
+        if printed or self.checked_keys is not CheckedKeys.ALL:
+            raise ParameterError(
+                f"lean validation has no reading without {', '.join(printed)}"
+                if printed
+                else "lean validation has common keys: keys_checked must be all",
+                clause="LE-1",
+            )
+        for weighting in self.weightings:
+            reach = 2 * self.graph.agents * estimate_limit(self, weighting)
+            if reach >= self.field.prime and "range" not in lean.without:
+                bits = (reach // self.field.prime).bit_length()
+                more = (
+                    "" if self.bounds is not None else "; or norm bounds, of which there are none"
+                )
+                raise ParameterError(
+                    f"weighting {weighting.name}: 2 n sum_t w_t |g(t)| can be {reach}, not below "
+                    f"p = {self.field.prime}, so a sum could wrap; take weights of {bits} bits "
+                    f"less, as in exponential:gamma=0.9,bits=16{more}",
+                    clause="LE-3",
+                )
+
+
+def estimate_limit(parameters: ValidParameters, weighting: Weighting) -> int:
+    """L: no entry of ghat is larger where every message passed its norm and range checks.
+
+    Implements: LE-3.
+    """
+    lattice, bounds = parameters.lattice, parameters.bounds
+    limits = [-((1 - lattice.gradient_limit) // A) for A in lattice.schedule.gradient]
+    if bounds is not None:
+        lengths = map(math.isqrt, bounds.gradient_squared)
+        limits = [min(pair) for pair in zip(limits, lengths, strict=True)]
+    return sum(w * limit for w, limit in zip(weighting.weights, limits, strict=True))

@@ -129,6 +129,10 @@ class Remembered(Fast):
         plain = super().estimate_alarms
         return self._by_all("estimates", plain, agent, held, own, alike=True)
 
+    def once(self, kind: str, values: Sequence[object], make: Callable[[], ResultT]) -> ResultT:
+        """Once for all who hold the same objects."""
+        return self._memo.once((kind,), values, make)
+
     def _by_all(
         self,
         kind: str,

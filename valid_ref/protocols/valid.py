@@ -2,19 +2,34 @@
 
 from collections.abc import Mapping
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any
 
 import attrs
 
-from valid_ref.alarms import Alarms
 from valid_ref.lattice import GradientSource, IntVector
-from valid_ref.machine import Machine, Message
+from valid_ref.machine import Message
 from valid_ref.protocols import local_validate
 from valid_ref.protocols.agreement import AgreementState, ValidationStateAgreement
 from valid_ref.protocols.broadcast import BroadcastState, Slot, ValidatedBroadcast
-from valid_ref.protocols.learn import LearnModel, LearnState, Transcripts
+from valid_ref.protocols.lean_stages import lean_stages
+from valid_ref.protocols.learn import LearnModel, LearnState
 from valid_ref.protocols.measures import Fast, Plain
+from valid_ref.protocols.memory import Learned, Memory, Private, Stage
 from valid_ref.protocols.parameters import ValidParameters
+
+__all__ = [
+    "COMMITMENTS",
+    "ESTIMATES",
+    "HASHES",
+    "KEYS",
+    "LearnStage",
+    "Learned",
+    "Memory",
+    "Private",
+    "Stage",
+    "Valid",
+    "ValidState",
+]
 
 # Inputs.
 
@@ -23,53 +38,7 @@ KEYS, COMMITMENTS = "LocalValidate.keys", "LocalValidate.commitments"
 HASHES, ESTIMATES = "LocalValidate.hashes", "GlobalValidate"
 
 
-@attrs.frozen
-class Private:
-    """What only the agent has: its gradients and its key, drawn by whoever runs it.
-
-    Implements: LV-3.
-    """
-
-    gradient: GradientSource
-    key: int
-
-
-@attrs.frozen
-class Learned:
-    """What one agent brings from the learning phase: its transcripts, and its alarms so far.
-
-    Implements: LM-5.
-    """
-
-    transcripts: Transcripts
-    alarms: Alarms = ()
-
-
 # State.
-
-
-@attrs.frozen
-class Memory:
-    """What an agent carries from phase to phase; alarms are only ever added.
-
-    Implements: VA-1, MO-7.
-    """
-
-    agent: int
-    private: Private
-    alarms: Alarms = ()
-    transcripts: Transcripts | None = None
-    keys: tuple[int, ...] = ()
-    invalid: bool = False
-
-    def alarmed_by(self, alarms: Alarms) -> "Memory":
-        """The same memory with these alarms added."""
-        return attrs.evolve(self, alarms=self.alarms + alarms)
-
-    @property
-    def fixed_transcripts(self) -> Transcripts:
-        """The transcripts; there are some as soon as LearnModel has ended."""
-        return self.transcripts if self.transcripts is not None else Transcripts((), {})
 
 
 @attrs.frozen
@@ -82,20 +51,6 @@ class ValidState:
 
 
 # The phases: what each begins with, and what its end means for the memory.
-
-
-class Stage(Protocol):
-    """One phase: its machine, its private input, and what its end means for the memory."""
-
-    @property
-    def machine(self) -> Machine[Any, Any]:
-        """The machine that runs in this phase."""
-
-    def enter(self, memory: Memory) -> Any:
-        """The private input of the machine."""
-
-    def leave(self, memory: Memory, state: Any) -> Memory:
-        """The memory after the last round of the phase: alarms carry over."""
 
 
 @attrs.frozen
@@ -142,8 +97,9 @@ class KeyStage:
 
     def enter(self, memory: Memory) -> Mapping[Slot, object]:
         """One's own key."""
-        self.parameters.field.check_key(memory.private.key)
-        return {"key": memory.private.key}
+        key = memory.private.own_key
+        self.parameters.field.check_key(key)
+        return {"key": key}
 
     def leave(self, memory: Memory, state: BroadcastState) -> Memory:
         """The keys of all; 0 in place of one that never came."""
@@ -162,7 +118,7 @@ class CommitmentStage:
 
     def enter(self, memory: Memory) -> Mapping[Slot, object]:
         """The hashes of everything received, all under one's own key."""
-        keys = (memory.private.key,) * self.machine.graph.agents
+        keys = (memory.private.own_key,) * self.machine.graph.agents
         return _reports(self.measures, memory, keys)
 
     def leave(self, memory: Memory, state: BroadcastState) -> Memory:
@@ -241,9 +197,9 @@ def _reports(measures: Plain, memory: Memory, keys: tuple[int, ...]) -> Mapping[
 
 
 def _phases(parameters: ValidParameters, measures: Plain) -> tuple[Stage, ...]:
-    """LearnModel, LocalValidate, GlobalValidate, ValidationStateAgreement.
+    """LearnModel, LocalValidate, GlobalValidate, ValidationStateAgreement; or lean validation.
 
-    Implements: VA-1, LV-1.
+    Implements: VA-1, LV-1, LE-5.
     """
     graph, reading = parameters.graph, parameters.reading
     own_slot: dict[int, tuple[Slot, ...]] = dict.fromkeys(range(graph.agents), ("key",))
@@ -280,6 +236,8 @@ def _phases(parameters: ValidParameters, measures: Plain) -> tuple[Stage, ...]:
     hashes: Stage = HashStage(measures, broadcast(HASHES, neighbour_slots, is_report))
     estimates: Stage = EstimateStage(measures, broadcast(ESTIMATES, neighbour_slots, is_estimate))
     agreement: Stage = AgreementStage(ValidationStateAgreement(graph, reading))
+    if parameters.lean is not None:
+        return (learn, *lean_stages(parameters, measures), agreement)
     before = () if reading.P09 else (commitments,)
     first = (learn, *before, keys) if reading.P11 else (keys, learn, *before)
     return (*first, hashes, estimates, agreement)
@@ -311,7 +269,7 @@ class Valid:
 
     @property
     def rounds(self) -> int:
-        """T + 4|V| - 1."""
+        """T + 4|V| - 1; with lean validation T + 2r + 2D + |V|."""
         return sum(stage.machine.rounds for stage in self.stages)
 
     def place(self, round_number: int) -> tuple[str, int]:

@@ -6,15 +6,16 @@ import attrs
 
 from valid_ref.lattice import FloatVector
 from valid_ref.machine import Message
+from valid_ref.protocols.lean import Opening
 from valid_ref.protocols.parameters import ParameterError
 from valid_ref.protocols.valid import Learned, LearnStage, Memory, Private, Valid, ValidState
 
 
 @attrs.frozen
 class ValidationInput:
-    """What one agent brings to validation: its key and what it learned."""
+    """What one agent brings to validation: its key, or its opening, and what it learned."""
 
-    key: int
+    key: int | Opening
     learned: Learned
 
 
@@ -42,7 +43,7 @@ class Validation:
 
     @property
     def rounds(self) -> int:
-        """4|V| - 1."""
+        """4|V| - 1; of lean validation 2r + 2D + |V|."""
         return self.valid.rounds - self._learning
 
     def place(self, round_number: int) -> tuple[str, int]:
@@ -50,7 +51,7 @@ class Validation:
         return self.valid.place(self._learning + round_number)
 
     def start(self, agent: int, private: ValidationInput) -> ValidState:
-        """Fix the transcripts, check the norms, begin with the keys.
+        """Fix the transcripts, check the norms, begin with the first phase.
 
         Implements: LM-5, LV-2.
         """

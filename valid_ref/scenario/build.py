@@ -33,9 +33,11 @@ from valid_ref.losses import (
     random_quadratics,
 )
 from valid_ref.machine import Adversary
+from valid_ref.protocols.lean import Opening
 from valid_ref.protocols.parameters import (
     Bounds,
     CheckedKeys,
+    LeanParameters,
     ParameterError,
     ValidParameters,
 )
@@ -45,6 +47,7 @@ from valid_ref.scenario.parts import (
     ConfiguredBounds,
     DataAgent,
     Edges,
+    Lean,
     Logistic,
     NoBounds,
     Quadratics,
@@ -100,7 +103,7 @@ def prepare(scenario: Scenario, rehearsals: Rehearse = rehearse) -> Prepared:
     graph = parameters.graph
     delta = heterogeneity(problem) if scenario.delta is None else scenario.delta
     weightings, said = build_weightings(scenario, parameters, problem, delta, rehearsals)
-    parameters = attrs.evolve(parameters, weightings=weightings)
+    parameters = attrs.evolve(parameters, weightings=weightings, lean=_lean(scenario))
     notes += said
     byzantine, said = _byzantine(scenario, graph)
     eps_success = (
@@ -117,7 +120,7 @@ def prepare(scenario: Scenario, rehearsals: Rehearse = rehearse) -> Prepared:
         scenario=scenario,
         parameters=parameters,
         problem=problem,
-        private=_private(scenario, problem, deviation, coins),
+        private=_private(scenario, parameters, deviation, problem, coins),
         byzantine=byzantine,
         adversary=deviation.adversary,
         delta=delta,
@@ -258,12 +261,28 @@ def _byzantine(scenario: Scenario, graph: AgentGraph) -> tuple[frozenset[int], t
     return byzantine, () if report.holds else (f"no guarantee applies: {report.reason}",)
 
 
-def _private(
-    scenario: Scenario, problem: Problem, deviation: Deviation, coins: Coins
-) -> Mapping[int, Private]:
-    """Gradients and keys; keys are made of the coins unless the scenario names them.
+def _lean(scenario: Scenario) -> LeanParameters | None:
+    """The parameters of lean validation; the name of the run is one of its coins that is public.
 
-    Implements: LV-3.
+    Implements: LE-1.
+    """
+    part = scenario.validation
+    if not isinstance(part, Lean):
+        return None
+    run = run_coins(scenario).child("run").secret.hex()
+    return LeanParameters(part.kappa, run, part.without)
+
+
+def _private(
+    scenario: Scenario,
+    parameters: ValidParameters,
+    deviation: Deviation,
+    problem: Problem,
+    coins: Coins,
+) -> Mapping[int, Private]:
+    """Gradients, and keys or openings, made of the coins unless the scenario names the keys.
+
+    Implements: LV-3, LE-4.
     """
     agents = range(len(problem.losses))
     if scenario.keys is not None and len(scenario.keys) != len(agents):
@@ -271,13 +290,19 @@ def _private(
     private = {}
     for agent in agents:
         source = deviation.gradient_sources.get(agent, problem.gradient_source(agent))
-        if scenario.keys is None:
-            key = coins.integer_below(scenario.prime, "key", agent)
-        else:
-            key = scenario.keys[agent]
-        PrimeField(scenario.prime).check_key(key)
-        private[agent] = Private(source, key)
+        private[agent] = Private(source, _key(scenario, parameters, agent, coins))
     return private
+
+
+def _key(
+    scenario: Scenario, parameters: ValidParameters, agent: int, coins: Coins
+) -> int | Opening:
+    if parameters.lean is not None:
+        return Opening.of_coins(coins.child("opening", agent), parameters)
+    if scenario.keys is None:
+        return coins.integer_below(scenario.prime, "key", agent)
+    PrimeField(scenario.prime).check_key(scenario.keys[agent])
+    return scenario.keys[agent]
 
 
 def build_problem(scenario: Scenario, agents: int) -> Problem:

@@ -6,7 +6,7 @@ import attrs
 
 from valid_ref.guarantees.calibration import Tails, rank
 from valid_ref.losses import Noise
-from valid_ref.protocols.parameters import ParameterError
+from valid_ref.protocols.parameters import ParameterError, check_lean
 
 
 @attrs.frozen
@@ -282,3 +282,28 @@ class Check:
     name: str = "t^1"
     weights: WeightsPart = Polynomial()
     thresholds: ThresholdsPart = CalibratedThresholds()
+
+
+@attrs.frozen
+class PaperValidation:
+    """The validation that the paper describes, repaired."""
+
+    kind: ClassVar[str] = "paper"
+
+
+@attrs.frozen
+class Lean:
+    """Lean validation with kappa common keys.
+
+    `without` leaves necessary parts out, to show what each is for.
+    """
+
+    kind: ClassVar[str] = "lean"
+    kappa: int = 2
+    without: tuple[str, ...] = ()
+
+    def __attrs_post_init__(self) -> None:
+        check_lean(self.kappa, self.without)
+
+
+ValidationPart = PaperValidation | Lean

@@ -28,8 +28,10 @@ from valid_ref.scenario.parts import (
     Family,
     GraphPart,
     LossPart,
+    PaperValidation,
     RandomQuadratics,
     SchedulePart,
+    ValidationPart,
 )
 from valid_ref.schedule import Precision
 
@@ -70,6 +72,7 @@ class Scenario:
     without: tuple[str, ...] = ()
     byzantine: tuple[int, ...] = ()
     attack: AttackPart | None = None
+    validation: ValidationPart = PaperValidation()
 
     def __attrs_post_init__(self) -> None:
         if self.format != FORMAT:
@@ -87,6 +90,8 @@ class Scenario:
             if value is not None and not 0 <= value < math.inf:
                 raise DocumentError(f"{name} = {value} is no number from 0 on", clause="MO-11")
         Reading.without(*self.without)
+        if self.keys is not None and not isinstance(self.validation, PaperValidation):
+            raise DocumentError("lean validation has no keys of single agents", clause="LE-4")
 
     @property
     def reading(self) -> Reading:
@@ -146,6 +151,8 @@ def _settled_text(scenario: Scenario, names: tuple[str, ...] | None) -> str:
     if scenario.seed is None and scenario.coins is None:
         raise DocumentError("a scenario without seed and coins is not settled", clause="LV-3")
     document = scenario_as_json(scenario)
+    if isinstance(scenario.validation, PaperValidation):
+        del document["validation"]  # as before there was another validation
     kept = document if names is None else {name: document[name] for name in names}
     return json.dumps(kept, sort_keys=True, separators=(",", ":"))
 

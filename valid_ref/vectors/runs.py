@@ -117,7 +117,7 @@ def run_case(
     given = {
         "parameters": parameters_in_digits(made.parameters),
         "byzantine": sorted(made.byzantine),
-        "keys": [whole(made.private[v].key) if honest[v] else None for v in agents],
+        "keys": [whole(made.private[v].own_key) if honest[v] else None for v in agents],
         "gradients": [
             [wholes(noted[t, v]) if honest[v] and (t, v) in noted else None for v in agents]
             for t in range(1, rounds + 1)

@@ -153,7 +153,7 @@ def record(played: ArenaRun, scenario: Scenario, path: Path) -> None:
         losses_of(scenario, prepared),
         flood_held=played.flood_held,
     )
-    keys = [prepared.private[agent].key for agent in range(header.agents)]
+    keys = [prepared.private[agent].own_key for agent in range(header.agents)]
     with recorder(path, header, keys) as writer:
         for spoken in played.rounds:
             writer.append(spoken)

@@ -235,7 +235,7 @@ class MixedNetwork:
 
     def _begin(self, agent: int) -> RemoteAgent:
         remote = RemoteAgent(agent, Conversation(self.peers[agent]))
-        parameters, key = self.machine.parameters, self.private[agent].key
+        parameters, key = self.machine.parameters, self.private[agent].own_key
         request = "hello"
         try:
             remote = attrs.evolve(remote, talk=say_hello(self.peers[agent]))

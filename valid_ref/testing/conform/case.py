@@ -228,7 +228,7 @@ def expected_run(case: ConformCase) -> ExpectedRun:
     return ExpectedRun(
         case,
         parameters,
-        key=private[agent].key,
+        key=private[agent].own_key,
         turns=tuple(turns),
         valid=not state.memory.invalid,
         model=None if model is None else tuple(model.tolist()),
