@@ -1,9 +1,11 @@
 """The gradient estimates of GlobalValidate, kept up while the agents learn."""
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 import attrs
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -24,6 +26,7 @@ from torch_backend.weighted_sums import (
 )
 from valid_ref.protocols.global_validate import Estimate
 from valid_ref.protocols.parameters import ValidParameters
+from valid_ref.wide import joined
 
 PENDING_BYTES = 256 << 20
 """How much of the latest rounds is kept before it is added up; no result depends on it."""
@@ -135,11 +138,9 @@ class Estimates:
         Implements: GV-2, GV-3.
         """
         done = self.flushed()
-        found: dict[Row, list[int]] = {row: [] for row in done.rows}
-        for plane in done.sums:
-            for entries, part in zip(found.values(), totals(plane.cpu().numpy()), strict=True):
-                entries.extend(part)
-        return {row: Estimate.of(entries) for row, entries in found.items()}
+        parts = [totals(plane.cpu().numpy()) for plane in done.sums]
+        found = np.concatenate(parts, axis=1) if parts else np.zeros((len(done.rows), 0), np.int64)
+        return dict(zip(done.rows, map(_estimate, found), strict=True))
 
     def statistics(self) -> tuple[tuple[int, int], ...]:
         """|sum_u ghat_u|^2 and sum_u |ghat_u|^2 under every weighting, exactly.
@@ -150,6 +151,13 @@ class Estimates:
         place = {row: i for i, row in enumerate(done.rows)}
         chosen = [place.get((u, self._reporter(u)), place[u]) for u in agents]
         return tuple(statistics_of(plane[:, :, chosen]) for plane in done.sums)
+
+
+def _estimate(entries: npt.NDArray[Any]) -> Estimate:
+    """The integers of a row as an estimate: words as they are."""
+    if entries.dtype == object:
+        return Estimate.of(entries.tolist())
+    return joined([entries.view(np.uint64)[:, np.newaxis]], 1)
 
 
 def no_estimates(program: Program) -> Estimates:
