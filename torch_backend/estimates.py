@@ -56,14 +56,15 @@ class Estimates:
     rows: tuple[Row, ...]
     sums: Tensor
     used: int
-    pending: tuple[Said, ...]
+    pending: tuple[Weighted, ...]
 
     def add(self, said: Said) -> "Estimates":
         """With one more round; a new transcript begins as a copy of that to all."""
         new = () if self.counted else tuple(edge for edge in said.edges if edge not in self.rows)
         base = self.flushed()._with_rows(new) if new else self
-        with_said = attrs.evolve(base, pending=(*base.pending, said))
-        full = (len(with_said.pending) + 1) * said.gammas.nbytes > PENDING_BYTES
+        weighted = Weighted(said.t, base._gammas(said), base._digits(said.t))
+        with_said = attrs.evolve(base, pending=(*base.pending, weighted))
+        full = (len(with_said.pending) + 1) * weighted.gammas.nbytes > PENDING_BYTES
         return with_said.flushed() if full else with_said
 
     def _with_rows(self, edges: tuple[Edge, ...]) -> "Estimates":
@@ -81,16 +82,15 @@ class Estimates:
         lattice, used = self.parameters.lattice, self.used
         sums = empty_tensor(self.sums.shape, torch.int64, self.sums.device).copy_(self.sums)
         waiting: list[Weighted] = []
-        for said in self.pending:
-            digits = self._digits(said.t)
-            most = max((max(row) for row in digits), default=0)
+        for weighted in self.pending:
+            most = max((max(row) for row in weighted.digits), default=0)
             if room_is_short(used, most):
                 add_all(lattice, waiting, sums)
                 waiting = []
                 carry_up(sums)
                 used = 1
             used += most
-            waiting.append(Weighted(said.t, self._gammas(said), digits))
+            waiting.append(weighted)
         add_all(lattice, waiting, sums)
         return attrs.evolve(self, sums=sums, used=used, pending=())
 

@@ -18,8 +18,8 @@ from torch_backend.engine import Program, Said, State
 from torch_backend.models.mlp import Softmax
 from torch_backend.models.model import ModelOptions
 from torch_backend.rules.gossip import ValidRule
-from valid_ref.adversary.scripted import Scripted
 from torch_backend.validation import fresh_openings
+from valid_ref.adversary.scripted import Scripted
 from valid_ref.coins import Coins
 from valid_ref.execution import Execution, execute
 from valid_ref.graph import AgentGraph
@@ -27,8 +27,8 @@ from valid_ref.hashing import PrimeField
 from valid_ref.lattice import FloatVector, default_limits, to_lattice
 from valid_ref.machine import Adversary, CausalView, Edge, Message
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
-from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.lean import Opening
+from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.parameters import (
     Bounds,
