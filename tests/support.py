@@ -13,12 +13,21 @@ from valid_ref.execution import Execution, execute
 from valid_ref.graph import AgentGraph
 from valid_ref.hashing import PrimeField
 from valid_ref.lattice import MERSENNE_61, default_limits
-from valid_ref.machine import Adversary, CausalView, Edge, Message, Round, honest
+from valid_ref.machine import (
+    Adversary,
+    CausalView,
+    Edge,
+    Message,
+    PhaseResult,
+    Round,
+    honest,
+    run_machine,
+)
 from valid_ref.protocols.broadcast import Tag
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.local_validate import Reports, transcript_report
 from valid_ref.protocols.parameters import Bounds, CheckedKeys, ValidParameters, Weighting
-from valid_ref.protocols.valid import Private
+from valid_ref.protocols.valid import Private, Valid, ValidState
 from valid_ref.reading import Reading
 from valid_ref.schedule import Precision, Schedule
 
@@ -247,3 +256,13 @@ def same_message(left: Message, right: Message) -> bool:
         pairs = zip(attrs.astuple(left), attrs.astuple(right), strict=True)
         return all(np.array_equal(one, other) for one, other in pairs)
     return left == right
+
+
+def run_machine_of(
+    machine: Valid,
+    private: Mapping[int, Private],
+    adversary: Adversary = honest,
+    byzantine: Collection[int] = (),
+) -> PhaseResult[ValidState]:
+    graph = machine.parameters.graph
+    return run_machine(graph, machine, private, byzantine=frozenset(byzantine), adversary=adversary)

@@ -90,11 +90,25 @@ class Deviation:
     """How the Byzantine agents depart from honest code.
 
     `adversary` replaces messages; `gradient_sources` replaces the private gradients of Byzantine
-    agents that otherwise run honest code.
+    agents that otherwise run honest code; `tell` is what they say of themselves in lean validation
+    (`own_words`), what they sent if it is not given.
     """
 
     adversary: Adversary = honest
     gradient_sources: Mapping[int, GradientSource] = attrs.field(factory=dict)
+    tell: Callable[[CausalView, int], "Account"] | None = None
+
+
+@attrs.frozen
+class Account:
+    """What an agent says that it did: the transcript that it hashes, its ghat, and its numbers q.
+
+    The estimate need not be that of the transcript.
+    """
+
+    transcript: Sequence[LearningMessage]
+    estimate: tuple[int, ...]
+    numbers: tuple[int, ...]
 
 
 class Attack(Protocol):
@@ -125,9 +139,10 @@ def require_phase(setting: Setting, phase: str, *, among: tuple[str, ...]) -> in
     """How many rounds the phase that an attack names has; refused where there is no such phase."""
     phases = setting.phases()
     if phase not in among or phase not in phases:
-        known = ", ".join(name for name in among if name in phases)
+        known = [name for name in among if name in phases] or [*phases]
         raise AttackError(
-            f"no phase {phase!r} to attack in this reading; there are {known}", clause="AD-9"
+            f"no phase {phase!r} to attack in this run; there are {', '.join(known)}",
+            clause="AD-9",
         )
     return phases[phase]
 

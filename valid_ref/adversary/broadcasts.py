@@ -14,6 +14,7 @@ from valid_ref.adversary.attack import (
     together,
 )
 from valid_ref.machine import Adversary, CausalView, Edge, Message
+from valid_ref.protocols import lean
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.broadcast import Tag
 from valid_ref.protocols.learn import PHASE as LEARNING
@@ -22,6 +23,9 @@ from valid_ref.wide import WideIntegers
 
 BROADCASTS = (COMMITMENTS, KEYS, HASHES, ESTIMATES)
 """The phases that are validated broadcasts; COMMITMENTS exists without the repair P09 only."""
+
+FLOODS = (lean.FIX, lean.OPEN, lean.REPORT)
+"""The phases of lean validation in which everybody's values are flooded."""
 
 Said = Mapping[Tag, object]
 Rewrite = Callable[[CausalView, Edge, Said], Message]
@@ -36,7 +40,7 @@ def rewriting(phase: str, rewrite: Rewrite) -> Adversary:
             return {}
         words: dict[Edge, Message] = {}
         for edge in view.own_edges:
-            said = view.said[edge[0]]
+            said = view.on_edge(*edge)
             words[edge] = rewrite(view, edge, said) if isinstance(said, Mapping) else said
         return words
 
@@ -59,6 +63,8 @@ def first_said(view: CausalView) -> Mapping[int, Message]:
 class SilentSource:
     """No values of one's own in one phase; with `wholly` no word at all there.
 
+    `phase` is LearnModel, a broadcast, a phase of lean validation, or the agreement.
+
     Expected: NO_VALUE at every honest agent in a broadcast (VB-8; as printed, without P01, no
     alarm from the broadcast itself). Wholly silent: MISSING_MESSAGE at every honest neighbour.
     In LearnModel and in the agreement silence is always whole.
@@ -70,8 +76,9 @@ class SilentSource:
 
     def build(self, setting: Setting) -> Deviation:
         """The adversary."""
-        require_phase(setting, self.phase, among=(LEARNING, *BROADCASTS, AGREEMENT))
-        if self.phase in BROADCASTS and not self.wholly:
+        among = (LEARNING, *BROADCASTS, *FLOODS, lean.COMPARE, AGREEMENT)
+        require_phase(setting, self.phase, among=among)
+        if self.phase in (*BROADCASTS, *FLOODS) and not self.wholly:
             return Deviation(rewriting(self.phase, _without_own))
 
         def adversary(view: CausalView) -> Mapping[Edge, Message]:
@@ -89,7 +96,8 @@ class LastRoundEquivocator:
     """Silent about its own values until agents adopt for the last time, then a lie per receiver.
 
     In round |V|-1 (as printed min(|V|, |E|)) receiver number i of a Byzantine agent is told the
-    value with i added to its first entry; in the compare round the same again.
+    value with i added to its first entry; in the compare round the same again. In a flood of lean
+    validation it is round D, and in its compare round every receiver hears its own digest.
 
     Expected: DIFFERENT_VALUE at neighbouring honest receivers, NO_VALUE at honest agents further
     away. Without P01 nobody alarms in the broadcast, and honest agents hold different values;
@@ -101,22 +109,28 @@ class LastRoundEquivocator:
 
     def build(self, setting: Setting) -> Deviation:
         """The adversary."""
-        rounds = require_phase(setting, self.phase, among=BROADCASTS)
+        rounds = require_phase(setting, self.phase, among=(*BROADCASTS, *FLOODS))
         last = rounds - 1 if setting.parameters.reading.P01 else rounds
+        last = setting.graph.diameter if self.phase in FLOODS else last
         prime = _modulus(setting, self.phase)
 
         def rewrite(view: CausalView, edge: Edge, said: Said) -> Message:
             sender, receiver = edge
             rank = view.graph.neighbours(sender).index(receiver)
             others = {tag: value for tag, value in said.items() if tag[0] != sender}
-            if view.round < last:
+            if view.round < last or (view.round > last and self.phase in FLOODS):
                 return others
             own = first_said(view)[sender]
             own = own if isinstance(own, Mapping) else {}
             lies = {t: shifted(v, rank, prime) for t, v in own.items() if t[0] == sender}
             return others | lies
 
-        return Deviation(rewriting(self.phase, rewrite))
+        return Deviation(together(echo, rewriting(self.phase, rewrite)))
+
+
+def echo(view: CausalView) -> Mapping[Edge, Message]:
+    """Where digests are compared, every receiver hears its own."""
+    return {edge: view.said[edge[1]] for edge in view.own_edges if view.phase == lean.COMPARE}
 
 
 def shifted(value: object, by: int, prime: int | None) -> object:
@@ -129,7 +143,9 @@ def shifted(value: object, by: int, prime: int | None) -> object:
 
 
 def _modulus(setting: Setting, phase: str) -> int | None:
-    """Keys and hashes are residues modulo p, estimates plain integers."""
+    """Keys and hashes are residues modulo p, estimates plain integers; digests have 256 bits."""
+    if phase in {lean.FIX, lean.OPEN}:
+        return lean.BEYOND
     return None if phase == ESTIMATES else setting.parameters.field.prime
 
 
@@ -147,7 +163,7 @@ class RelayTamperer:
 
     def build(self, setting: Setting) -> Deviation:
         """The adversary."""
-        require_phase(setting, self.phase, among=BROADCASTS)
+        require_phase(setting, self.phase, among=(*BROADCASTS, *FLOODS))
         sources = setting.honest if self.source is None else (self.source,)
         prime = _modulus(setting, self.phase)
 

@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import attrs
 
+from valid_ref.adversary import lean_attacks
 from valid_ref.adversary.broadcasts import (
     LastRoundEquivocator,
     LateFalseAlarm,
@@ -18,6 +19,21 @@ from valid_ref.adversary.early_keys import EarlyKeys
 from valid_ref.adversary.edits import Edits
 from valid_ref.adversary.gradients import ConsistentGradientLie, DriftPush, InconsistentGradient
 from valid_ref.adversary.hidden import HiddenHashes, HiddenTranscripts
+from valid_ref.adversary.lean_attacks import (
+    AdaptiveOpening,
+    CopiedCommitment,
+    EarlyValue,
+    FalseNumber,
+    FalseOwnReport,
+    GuessedShares,
+    LateTotal,
+    SilentBranch,
+    SplitOpening,
+    WrappedTotal,
+    WrongDigest,
+    WrongSum,
+    WrongTotal,
+)
 from valid_ref.adversary.models import (
     Alie,
     Dissensus,
@@ -66,6 +82,19 @@ AttackPart = (
     | LateFalseAlarm
     | HiddenHashes
     | HiddenTranscripts
+    | AdaptiveOpening
+    | GuessedShares
+    | CopiedCommitment
+    | SplitOpening
+    | WrongSum
+    | WrongTotal
+    | WrappedTotal
+    | LateTotal
+    | SilentBranch
+    | EarlyValue
+    | FalseNumber
+    | FalseOwnReport
+    | WrongDigest
 )
 """Any named attack; told apart by its kind."""
 
@@ -73,6 +102,11 @@ ATTACKS: Mapping[str, type[AttackPart]] = MappingProxyType(
     {attack.kind: attack for attack in get_args(AttackPart)}
 )
 """Every named attack by its kind."""
+
+LEAN_ATTACKS: tuple[str, ...] = tuple(
+    kind for kind, attack in ATTACKS.items() if attack.__module__ == lean_attacks.__name__
+)
+"""Those on lean validation, which need it."""
 
 
 @attrs.frozen

@@ -1,13 +1,14 @@
 """The attack from behind: a Byzantine agent without honest neighbours (erratum P06)."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 import attrs
 import numpy as np
 
 from valid_ref.adversary.attack import (
+    Account,
     AttackError,
     Deviation,
     Setting,
@@ -17,10 +18,13 @@ from valid_ref.adversary.attack import (
     honest_neighbours,
     in_learning,
     on_lattice,
+    quiet,
+    require_phase,
     together,
     units,
 )
-from valid_ref.adversary.broadcasts import Said, first_said, rewriting, with_values
+from valid_ref.adversary.broadcasts import BROADCASTS, Said, first_said, rewriting, with_values
+from valid_ref.adversary.own_words import what_was_sent
 from valid_ref.lattice import IntVector
 from valid_ref.machine import Adversary, CausalView, Edge, Message
 from valid_ref.protocols.global_validate import width
@@ -50,6 +54,7 @@ class HiddenHashes:
 
     def build(self, setting: Setting) -> Deviation:
         """The adversary."""
+        require_phase(setting, HASHES, among=BROADCASTS)
         fronts = fronts_of(setting)
         stand = _stands(setting, fronts, self.size)
 
@@ -77,7 +82,8 @@ class HiddenTranscripts:
     x_w = 2^k (x_v(t+1) - x_v(t)) / a_(t+1) + deg(v) x_v(t) - sum of the other neighbours' models,
     so that mixing alone leads v where it wants to be and its gradient is zero up to rounding; the
     gradient of w is what the relation demands, and large. Fronts stand at x_0 in round 1 and at
-    +-size from round 2 on. Only the estimate of w, which no hash covers, is invented.
+    +-size from round 2 on. Only the estimate of w, which no hash covers, is invented; in lean
+    validation w says it itself.
 
     Expected: as for invented hashes; no order of commitments and keys can help.
     """
@@ -117,7 +123,28 @@ class HiddenTranscripts:
                 if b in models
             }
 
+        if setting.parameters.lean is not None:
+            return Deviation(together(learning, quiet), tell=_invented(setting))
         return Deviation(together(learning, _estimates(setting)))
+
+
+def _invented(setting: Setting) -> Callable[[CausalView, int], Account]:
+    """Every agent's account, but of hidden agents the estimates are invented, as in `_estimates`.
+
+    Their numbers q are zero.
+    """
+    hidden, tell = hidden_agents(setting), what_was_sent(setting)
+
+    def told(view: CausalView, agent: int) -> Account:
+        account = tell(view, agent)
+        if agent not in hidden:
+            return account
+        others = [tell(view, u).estimate for u in range(setting.graph.agents) if u not in hidden]
+        vector = tuple(-sum(column) for column in zip(*others, strict=True))
+        estimate = vector if agent == hidden[0] else (0,) * len(vector)
+        return attrs.evolve(account, estimate=estimate, numbers=(0,) * len(account.numbers))
+
+    return told
 
 
 def hidden_agents(setting: Setting) -> tuple[int, ...]:

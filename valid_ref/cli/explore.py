@@ -4,6 +4,8 @@ import json
 import os
 import platform
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,7 +22,7 @@ INTERRUPTED = 130
 
 
 def explore(
-    protocol: Annotated[str, typer.Option(help="broadcast, agreement, or both in turn.")] = (
+    protocol: Annotated[str, typer.Option(help="broadcast, agreement, both in turn, or lean.")] = (
         "broadcast"
     ),
     max_agents: Annotated[int, typer.Option(help="All connected graphs up to so many.")] = 5,
@@ -47,6 +49,7 @@ def explore(
     all_sets: Annotated[
         bool, typer.Option("--all-sets", help="Also Byzantine sets that break Assumption 1.")
     ] = False,
+    kappa: Annotated[int, typer.Option(min=1, help="Common keys of lean validation.")] = 1,
     symmetry: Annotated[
         bool, typer.Option("--symmetry/--no-symmetry", help="One case of each class, or all.")
     ] = True,
@@ -78,7 +81,11 @@ def explore(
       valid-ref explore --max-agents 6
       valid-ref explore --reading as-printed --quiet
       valid-ref explore --protocol agreement --agreement-rounds diameter
+      valid-ref explore --protocol lean --max-agents 3
     """  # noqa: D301 - \b keeps the lines of the examples apart
+    if protocol == "lean":
+        _explore_lean((min_agents, max_agents, kappa), jobs, resume, record, as_json, quiet)
+        return
     from valid_ref.explore import Explored, Settings
     from valid_ref.explore import explore as explore_all
     from valid_ref.explore.settings import parse_alphabet
@@ -93,19 +100,8 @@ def explore(
         all_sets=all_sets,
         symmetry=symmetry,
     )
-    start, spent = time.perf_counter(), _processor_seconds()
-    try:
-        with progress("exploring", hidden=quiet) as watch:
-            found = explore_all(settings, jobs=jobs, state_file=resume, watch=watch)
-    except KeyboardInterrupt:
-        again = f"; continue with --resume {resume}" if resume else "; nothing was kept (--resume)"
-        typer.echo(f"stopped{again}", err=True)
-        raise typer.Exit(INTERRUPTED) from None
-    measured: dict[str, Any] = {
-        "seconds": round(time.perf_counter() - start, 2),
-        "processor_seconds": round(_processor_seconds() - spent, 2),
-        "jobs": jobs,
-    }
+    with _measuring(jobs, resume) as measured, progress("exploring", hidden=quiet) as watch:
+        found = explore_all(settings, jobs=jobs, state_file=resume, watch=watch)
     if baseline:
         measured |= _baseline(settings)
     document = found.as_json() | {"measured": measured}
@@ -115,14 +111,68 @@ def explore(
     if record is not None:
         from valid_ref.explore import record as enter
 
-        machine = {"python": platform.python_version(), "machine": platform.machine()}
-        enter(record, found, measured | machine)
+        enter(record, found, measured | _machine())
     if quiet and not as_json:
         tallies = [tally for kinds in found.tallies.values() for tally in kinds.values()]
         typer.echo(sum(tally.violations for tally in tallies))
     else:
         typer.echo(json.dumps(document) if as_json else _report(found, measured, stories))
     if found.broken:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _measuring(jobs: int, resume: Path | None) -> Iterator[dict[str, Any]]:
+    """What an exploration takes, filled in at its end; says how to go on when it is stopped."""
+    measured: dict[str, Any] = {}
+    start, spent = time.perf_counter(), _processor_seconds()
+    try:
+        yield measured
+    except KeyboardInterrupt:
+        again = f"; continue with --resume {resume}" if resume else "; nothing was kept (--resume)"
+        typer.echo(f"stopped{again}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    measured["seconds"] = round(time.perf_counter() - start, 2)
+    measured["processor_seconds"] = round(_processor_seconds() - spent, 2)
+    measured["jobs"] = jobs
+
+
+def _machine() -> dict[str, str]:
+    """Where it was measured."""
+    return {"python": platform.python_version(), "machine": platform.machine()}
+
+
+def _explore_lean(
+    sizes: tuple[int, int, int],
+    jobs: int,
+    resume: Path | None,
+    record: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Every lie under all honest shares; exit status 1 if one goes unseen too often."""
+    from valid_ref.explore.lean import LeanSettings, explore_lean, record_lean
+
+    min_agents, max_agents, kappa = sizes
+    settings = LeanSettings(max_agents, min_agents, kappa)
+    with _measuring(jobs, resume) as measured, progress("exploring", hidden=quiet) as watch:
+        found = explore_lean(settings, jobs=jobs, state_file=resume, watch=watch)
+    if record is not None:
+        record_lean(record, found, measured | _machine())
+    if as_json:
+        typer.echo(json.dumps({"counts": found.counts(), "measured": measured}))
+    elif quiet:
+        typer.echo(found.beyond)
+    else:
+        typer.echo(
+            f"lean: all connected graphs of {min_agents} to {max_agents} agents, {kappa} keys "
+            f"modulo 3, all lies, all honest shares; {found.instances} Byzantine sets"
+        )
+        typer.echo(f"{'lie':<14}{'lies':>8}{'runs':>10}{'unseen':>9}{'at bound':>10}{'beyond':>8}")
+        for kind, tally in found.tallies.items():
+            numbers = f"{tally.lies:>8}{tally.runs:>10}{tally.unseen:>9}"
+            typer.echo(f"{kind:<14}{numbers}{tally.at_the_bound:>10}{tally.beyond:>8}")
+    if found.beyond:
         raise typer.Exit(1)
 
 

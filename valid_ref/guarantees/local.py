@@ -12,8 +12,13 @@ from valid_ref.alarms import Alarm, Raised
 from valid_ref.execution import Execution
 from valid_ref.guarantees.broadcast import GuaranteeVerdict
 from valid_ref.lattice import residual
-from valid_ref.protocols import learn, local_validate
+from valid_ref.protocols import lean, learn, local_validate
 from valid_ref.protocols.local_validate import Transcript
+
+THRESHOLDS = frozenset(
+    {Alarm.NOT_OPTIMAL, Alarm.TOO_OPTIMAL, Alarm.TOO_HETEROGENEOUS, Alarm.TOO_HOMOGENEOUS}
+)
+"""The alarms over the network as a whole, which honest agents may have."""
 
 
 def equivocations(execution: Execution) -> tuple[int, ...]:
@@ -47,10 +52,14 @@ def broken_relations(execution: Execution) -> tuple[int, ...]:
 
 
 def local_alarms(execution: Execution, agent: int) -> tuple[Raised, ...]:
-    """The alarms of an agent up to the end of LocalValidate, those of the learning included."""
-    phases = (learn.PHASE, local_validate.PHASE)
+    """The alarms of an agent up to the end of LocalValidate, those of the learning included.
+
+    Of lean validation all but those of the thresholds.
+    """
+    phases = (learn.PHASE, local_validate.PHASE, lean.PHASE)
     alarms = execution.states[agent].memory.alarms
-    return tuple(raised for raised in alarms if raised.phase.startswith(phases))
+    early = (raised for raised in alarms if raised.phase.startswith(phases))
+    return tuple(raised for raised in early if raised.alarm not in THRESHOLDS)
 
 
 def quiet_if_all_honest(execution: Execution) -> GuaranteeVerdict:

@@ -206,14 +206,15 @@ class ReplayedLearnModel(LearnModel):
         if isinstance(found, LearningMessage) and confirmed:
             return attrs.evolve(state, message=found)
         Y = mix(self.parameters, t, own, neighbours)
-        if self._problem(found) is not None or not isinstance(found, LearningMessage):
+        if self.problem(found) is not None or not isinstance(found, LearningMessage):
             zero = np.zeros_like(Y)
             return attrs.evolve(state, message=explained(self.parameters, t, Y, zero, self.absorbs))
         expected = explained(self.parameters, t, Y, found.scaled_gradient, self.absorbs)
         return attrs.evolve(state, message=found if same(expected, found) else expected)
 
-    def _problem(self, message: Message) -> Alarm | None:
-        return None if self.confirmed.fits(message) else super()._problem(message)
+    def problem(self, message: Message) -> Alarm | None:
+        """The same, known at once of what a whole round was confirmed for."""
+        return None if self.confirmed.fits(message) else super().problem(message)
 
     @property
     def absorbs(self) -> bool:

@@ -82,6 +82,8 @@ class ValidationStateAgreement:
             alarm = _objection(inbox.get(sender))
             if alarm is not None:
                 raised.append(Raised(alarm, PHASE, round_number, sender))
+        if not raised and (self.reading.P04 or not state.alarmed):
+            return state
         heard_alarm = bool(raised)
         known = {(earlier.alarm, earlier.sender) for earlier in state.alarms}
         new = tuple(r for r in raised if (r.alarm, r.sender) not in known)

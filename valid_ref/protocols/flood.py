@@ -34,6 +34,10 @@ class Flooded:
     summand: Summand | None = None
 
 
+Window = tuple[int, int]
+"""The first and the last round in which a value may come over an edge."""
+
+
 # State.
 
 
@@ -156,19 +160,10 @@ class Flood:
             alarms.append(Raised(alarm, self.phase, round_number, sender, about))
 
         for sender in self.routes.graph.neighbours(state.agent):
-            message = inbox.get(sender)
-            if type(message) is not dict and type(message) is not MappingProxyType:
-                missing = message is None
-                object_to(Alarm.MISSING_MESSAGE if missing else Alarm.MALFORMED_MESSAGE, sender)
-                continue
-            windows = {tag: self._window(sender, state.agent, tag) for tag in message}
-            if None in windows.values():
-                object_to(Alarm.UNKNOWN_TAG, sender)
-            public = (tag for tag, window in windows.items() if window is not None)
-            for tag in sorted(public, key=lambda tag: self.order[tag]):
-                value, (first, last) = message[tag], windows[tag] or (0, 0)
-                if value is None:
-                    continue
+            told = self._entries(
+                inbox.get(sender), sender, state.agent, round_number, held, object_to
+            )
+            for tag, value, (first, last) in told:
                 if value is not held.get(tag) and not self.well_formed(tag, value):
                     object_to(Alarm.MALFORMED_VALUE, sender, tag)
                 elif round_number < first:
@@ -190,7 +185,46 @@ class Flood:
         )
         return self._end_of_round(state, round_number)
 
-    def _window(self, sender: int, receiver: int, tag: object) -> tuple[int, int] | None:
+    def _entries(
+        self,
+        message: Message,
+        sender: int,
+        receiver: int,
+        round_number: int,
+        held: Mapping[Tag, object],
+        object_to: Callable[[Alarm, int], None],
+    ) -> list[tuple[Tag, object, Window]]:
+        """Tags in the public order, with values and windows; the message as a whole may alarm.
+
+        Nulls are left out, and so is the very object held already, if it is not early.
+
+        Implements: LE-6, MO-8.
+        """
+        if type(message) is not dict and type(message) is not MappingProxyType:
+            missing = message is None
+            object_to(Alarm.MISSING_MESSAGE if missing else Alarm.MALFORMED_MESSAGE, sender)
+            return []
+        near, slot, flooding = self.routes.distances[sender], self.slot, round_number <= self.last
+        told = {
+            tag: value
+            for tag, value in message.items()
+            if value is None
+            or held.get(tag) is not value
+            or not (flooding and tag[1] == slot and near[tag[0]] < round_number)
+        }
+        windows = {tag: self._window(sender, receiver, tag) for tag in told}
+        if None in windows.values():
+            object_to(Alarm.UNKNOWN_TAG, sender)
+        return sorted(
+            (
+                (tag, told[tag], window)
+                for tag, window in windows.items()
+                if window is not None and told[tag] is not None
+            ),
+            key=lambda entry: self.order[entry[0]],
+        )
+
+    def _window(self, sender: int, receiver: int, tag: object) -> Window | None:
         """The first and last round in which a tag may come over this edge; None if in none.
 
         Implements: LE-6, LE-8.

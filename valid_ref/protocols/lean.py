@@ -4,6 +4,7 @@ The values, their encodings and all checks; floods are in `flood`, the phases in
 """
 
 import hashlib
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -28,13 +29,10 @@ from valid_ref.wide import WideIntegers
 
 # Inputs.
 
-FIX, OPEN, REPORT, COMPARE = (
-    "LeanValidate.fix",
-    "LeanValidate.open",
-    "LeanValidate.report",
-    "LeanValidate.compare",
-)
-"""The phases."""
+PHASE = "LeanValidate"
+
+FIX, OPEN, REPORT, COMPARE = (f"{PHASE}.{name}" for name in ("fix", "open", "report", "compare"))
+"""Its phases."""
 
 FIXED, OPENING, REPORTED = "fixed", "opening", "report"
 """The slots of the three floods."""
@@ -187,8 +185,8 @@ def is_flooded(limits: Sequence[int], value: object) -> bool:
     """
     if type(value) is not tuple or len(value) != len(limits):
         return False
-    pairs = zip(value, limits, strict=True)
-    return all(type(entry) is int and 0 <= entry < limit for entry, limit in pairs)
+    plain = set(map(type, value)) == {int}
+    return plain and min(value) >= 0 and all(map(operator.lt, value, limits))
 
 
 def is_sum(parameters: ValidParameters, value: object, count: int) -> bool:

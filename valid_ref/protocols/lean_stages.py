@@ -1,5 +1,6 @@
 """The phases of lean validation: fix, open, report, compare."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -34,9 +35,7 @@ class _FloodStage:
 
     def once(self, memory: Memory, kind: str, make: Callable[[], Any]) -> Any:
         """What follows from all that is held; for all who hold the same it is computed once."""
-        tags = sorted(memory.held)
-        values = [memory.held[tag] for tag in tags]
-        return self.measures.once(f"{kind} {tags}", values, make)
+        return once(self.measures, self.machine.routes, memory, kind, make)
 
 
 @attrs.frozen
@@ -98,55 +97,48 @@ class ReportStage(_FloodStage):
         """The report of one's own record; one's estimate where the total comes only now."""
         own = memory.fixed_transcripts.own
         estimate = None if self.machine.adding is None else self.measures.estimate(own)
-        return Flooded(self._report(memory.keys, own), estimate)
+        return Flooded(self._words(memory.keys, own)[1], estimate)
 
     def leave(self, memory: Memory, state: FloodState) -> Memory:
-        """The neighbours' words against one's record, the relations, the total, the thresholds.
+        """The neighbours' words against one's record, then all that follows from what is held.
 
         Implements: LE-12.
         """
         memory = self.known(memory, state)
-        parameters, held, rounds = self.parameters, memory.held, self.machine.rounds
-        relations: Alarms = self.once(
-            memory, "relations", lambda: lean.relation_alarms(parameters, held, rounds)
-        )
-        raised = (*self._of_neighbours(memory), *relations, *self._of_total(memory))
-        return memory.alarmed_by(raised)
+        common: Alarms = self.once(memory, "checks", lambda: self._of_all(memory))
+        return memory.alarmed_by((*self._of_neighbours(memory), *common))
 
     def _of_neighbours(self, memory: Memory) -> Alarms:
+        """The neighbours that say of themselves something else than they sent."""
         if "record" in lean.lean_of(self.parameters).without:
             return ()
-        received = memory.fixed_transcripts.received
-        expected = {
-            u: (
-                numbers(self.measures, self.measures.estimate(sent)),
-                self._report(memory.keys, sent),
-            )
-            for u, sent in received.items()
-        }
+        received = memory.fixed_transcripts.received.items()
+        expected = {u: self._words(memory.keys, sent) for u, sent in received}
         return lean.record_alarms(memory.held, expected, self.machine.rounds)
 
-    def _report(self, keys: Numbers, transcript: Transcript) -> Numbers:
-        """The report of what an agent sent."""
-        vectors = self.measures.vector_hashes(keys, self.measures.estimate(transcript))
-        hashes = self.measures.report(keys, transcript)
-        return lean.report_of(self.parameters, hashes, vectors)
+    def _words(self, keys: Numbers, transcript: Transcript) -> tuple[Numbers, Numbers]:
+        """The numbers q and the report of what an agent sent."""
+        measures = self.measures
 
-    def _of_total(self, memory: Memory) -> Alarms:
-        """The total under the keys, and the thresholds; nothing is checked that did not come.
+        def make() -> tuple[Numbers, Numbers]:
+            estimate = measures.estimate(transcript)
+            vectors = measures.vector_hashes(keys, estimate)
+            hashes = measures.report(keys, transcript)
+            return numbers(measures, estimate), lean.report_of(self.parameters, hashes, vectors)
+
+        return measures.once(f"words {keys}", transcript, make)
+
+    def _of_all(self, memory: Memory) -> Alarms:
+        """Relations, the total under the keys, the thresholds; what did not come is not checked.
 
         Implements: LE-12, GV-5, GV-6, GV-13.
         """
         parameters, held, rounds = self.parameters, memory.held, self.machine.rounds
         total = held.get((self.machine.routes.root, TOTAL))
         squares = lean.square_sums(parameters, held)
-        raised: Alarms = ()
+        raised = lean.relation_alarms(parameters, held, rounds)
         if total is not None:
-            hashes = self.measures.once(
-                f"total {memory.keys}",
-                [total],
-                lambda: self.measures.vector_hashes(memory.keys, total),
-            )
+            hashes = self.measures.vector_hashes(memory.keys, total)
             raised += lean.total_alarms(parameters, held, hashes, rounds)
         for index, weighting in enumerate(parameters.weightings):
             found = global_validate.statistic_alarms(
@@ -172,16 +164,22 @@ class CompareStage:
 
     def enter(self, memory: Memory) -> int:
         """The digest."""
-        tags = sorted(memory.held)
-        values = [memory.held[tag] for tag in tags]
-        digest: int = self.measures.once(
-            f"digest {tags}", values, lambda: lean.digest(self.parameters, memory.held)
-        )
+        make = functools.partial(lean.digest, self.parameters, memory.held)
+        digest: int = once(self.measures, self.machine.routes, memory, "digest", make)
         return digest
 
     def leave(self, memory: Memory, state: CompareState) -> Memory:
         """Only the alarms matter."""
         return memory.alarmed_by(state.alarms)
+
+
+def once(
+    measures: Plain, routes: Routes, memory: Memory, kind: str, make: Callable[[], Any]
+) -> Any:
+    """What follows from the values held, null or not, of every tag."""
+    slots, agents = (lean.FIXED, lean.OPENING, lean.REPORTED), range(routes.graph.agents)
+    values = [memory.held.get((v, slot)) for slot in slots for v in agents]
+    return measures.once(kind, [*values, memory.held.get((routes.root, TOTAL))], make)
 
 
 def numbers(measures: Plain, vector: Estimate) -> tuple[int, ...]:

@@ -168,7 +168,7 @@ class LearnModel:
         alarms = list(state.alarms)
         for sender in self.graph.neighbours(state.agent):
             message = inbox.get(sender)
-            problem = self._problem(message)
+            problem = self.problem(message)
             if problem is not None:
                 alarms.append(Raised(problem, PHASE, round_number, sender))
             elif isinstance(message, LearningMessage):
@@ -234,7 +234,7 @@ class LearnModel:
 
     # Alarms.
 
-    def _problem(self, message: Message) -> Alarm | None:
+    def problem(self, message: Message) -> Alarm | None:
         """Why a learning message cannot be used; None if it can.
 
         Implements: MO-8, AR-11, LM-4.

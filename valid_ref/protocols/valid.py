@@ -1,7 +1,9 @@
 """Valid: the phases in order, as one machine (alg:valid, alg:validationphase)."""
 
+import functools
+from bisect import bisect_left
 from collections.abc import Mapping
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Any
 
 import attrs
@@ -267,18 +269,24 @@ class Valid:
     def _stages(self) -> tuple[Stage, ...]:
         return _phases(self.parameters, self.measures)
 
+    @functools.cached_property
+    def _ends(self) -> tuple[int, ...]:
+        """The last round of every phase, counted from the first round of all."""
+        return tuple(accumulate(stage.machine.rounds for stage in self.stages))
+
     @property
     def rounds(self) -> int:
         """T + 4|V| - 1; with lean validation T + 2r + 2D + |V|."""
-        return sum(stage.machine.rounds for stage in self.stages)
+        return self._ends[-1]
 
     def place(self, round_number: int) -> tuple[str, int]:
         """The phase that a round belongs to, and its number in that phase."""
-        for stage in self.stages:
-            if round_number <= stage.machine.rounds:
-                return stage.machine.place(round_number)
-            round_number -= stage.machine.rounds
-        return self.stages[-1].machine.place(round_number)
+        index = min(bisect_left(self._ends, round_number), len(self.stages) - 1)
+        return self.stages[index].machine.place(self._within(index, round_number))
+
+    def _within(self, stage: int, round_number: int) -> int:
+        """The number of a round in the phase of this index."""
+        return round_number - (self._ends[stage - 1] if stage else 0)
 
     # Start.
 
@@ -290,7 +298,7 @@ class Valid:
 
     def send(self, state: ValidState, round_number: int) -> Message:
         """What the current phase sends."""
-        _phase, within = self.place(round_number)
+        within = self._within(state.stage, round_number)
         return self.stages[state.stage].machine.send(state.inner, within)
 
     # Receive.
@@ -303,7 +311,7 @@ class Valid:
         Implements: VA-1.
         """
         stage = self.stages[state.stage]
-        _phase, within = self.place(round_number)
+        within = self._within(state.stage, round_number)
         inner = stage.machine.receive(state.inner, within, inbox)
         if within < stage.machine.rounds:
             return attrs.evolve(state, inner=inner)

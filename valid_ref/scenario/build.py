@@ -9,6 +9,7 @@ import numpy as np
 
 from valid_ref._version import __version__
 from valid_ref.adversary.attack import Deviation, Setting
+from valid_ref.adversary.own_words import in_own_words
 from valid_ref.coins import Coins
 from valid_ref.document import read_json, structure
 from valid_ref.graph import AgentGraph, assumption_1, assumption_1_plus
@@ -122,7 +123,7 @@ def prepare(scenario: Scenario, rehearsals: Rehearse = rehearse) -> Prepared:
         problem=problem,
         private=_private(scenario, parameters, deviation, problem, coins),
         byzantine=byzantine,
-        adversary=deviation.adversary,
+        adversary=in_own_words(setting, deviation),
         delta=delta,
         eps_success=eps_success,
         notes=notes + said,

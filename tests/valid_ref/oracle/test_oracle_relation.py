@@ -26,7 +26,7 @@ def plain(parameters, t, earlier, models, gradients):
     fit, follow = [], []
     for v in range(graph.agents):
         said = LearningMessage(models[v], gradients[v])
-        fit.append(machine._problem(said) is None)
+        fit.append(machine.problem(said) is None)
         before = [parameters.start_model] * graph.agents if earlier is None else earlier
         Y = mix(lattice, t, before[v], [before[u] for u in graph.neighbours(v)])
         wanted = explained(lattice, t, Y, said.scaled_gradient, parameters.reading.P17)
