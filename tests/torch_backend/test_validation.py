@@ -25,13 +25,22 @@ from torch_backend.errors import BackendAttackError, ConfigError
 from torch_backend.models.mlp import Mlp
 from torch_backend.reports import reports
 from torch_backend.transcripts import open_transcripts
-from torch_backend.validation import LIARS, StoredMeasures, fresh_keys, liar, validate
+from torch_backend.validation import (
+    LIARS,
+    StoredMeasures,
+    fresh_keys,
+    fresh_secrets,
+    liar,
+    validate,
+)
 from valid_ref.alarms import Alarm
+from valid_ref.coins import Coins
 from valid_ref.execution import Execution
 from valid_ref.graph_families import parse_family
 from valid_ref.machine import Adversary
+from valid_ref.protocols.lean import OpeningError
 from valid_ref.protocols.local_validate import transcript_report
-from valid_ref.protocols.parameters import Bounds, CheckedKeys
+from valid_ref.protocols.parameters import Bounds, CheckedKeys, ParameterError
 from valid_ref.protocols.valid import ESTIMATES
 
 CASES = {
@@ -170,11 +179,27 @@ def test_validation_that_cannot_begin_is_refused(tmp_path: Path) -> None:
         validate(run, states[2], stored, keys)
     with pytest.raises(ConfigError, match="of 4 agents, where there are 5"):
         validate(run, states[-1], stored, keys[1:])
+    with pytest.raises(ParameterError, match="brings a key"):
+        validate(run, states[-1], stored, secrets_of(a_program("honest", 1)))
     with pytest.raises(ConfigError, match="estimates of every agent"):
         validate(run, attrs.evolve(states[-1], estimates=None), stored, keys)
     counted = learn(attrs.evolve(run, estimate="counted"))[0][-1]
     with pytest.raises(ConfigError, match="estimates of every agent"):
         validate(run, counted, stored, keys)
+
+
+@pytest.mark.checks("LE-4")
+def test_openings_that_cannot_be_are_refused(tmp_path: Path) -> None:
+    run = a_program("honest", 1)
+    states, said = learn(run)
+    write(tmp_path, run, said)
+    stored, openings = open_transcripts(tmp_path, run), secrets_of(run)
+    assert openings == fresh_secrets(attrs.evolve(run, coins=Coins.of_seed(77)))
+    assert fresh_secrets(run) == fresh_secrets(run) != openings
+    with pytest.raises(OpeningError, match="same nonce"):
+        validate(run, states[-1], stored, (openings[0], *openings[:-1]))
+    with pytest.raises(OpeningError, match="not a key"):
+        validate(run, states[-1], stored, keys_of(run))
 
 
 @pytest.mark.checks("GV-3")

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from valid_ref.alarms import Alarm, Alarms, Raised
 from valid_ref.protocols import global_validate, local_validate
 from valid_ref.protocols.broadcast import Entries, ValidatedBroadcast
-from valid_ref.protocols.global_validate import Estimate, Estimates
+from valid_ref.protocols.global_validate import Estimate
 from valid_ref.protocols.local_validate import Transcript
 from valid_ref.protocols.measures import Fast, Numbers, Values
 from valid_ref.protocols.parameters import CheckedKeys, ValidParameters
@@ -132,22 +132,6 @@ class Remembered(Fast):
     def once(self, kind: str, values: Sequence[object], make: Callable[[], ResultT]) -> ResultT:
         """Once for all who hold the same objects."""
         return self._memo.once((kind,), values, make)
-
-    def statistics(self, index: int, estimates: Estimates) -> tuple[int, int]:
-        """The statistics, once for the same estimates."""
-        return self._memo.once(
-            ("statistics", index),
-            estimates,
-            lambda: super(Remembered, self).statistics(index, estimates),
-        )
-
-    def vector_hashes(self, keys: Numbers, vector: Sequence[int]) -> Numbers:
-        """The hashes, once for every vector and all keys."""
-        return self._memo.once(
-            ("vector", keys),
-            (vector,),
-            lambda: tuple(super(Remembered, self).vector_hashes(keys, vector)),
-        )
 
     def is_sum(self, value: object, count: int) -> bool:
         """The form, once for every object that has it."""
