@@ -136,6 +136,10 @@ class TranscriptWriter:
         self._room = empty_tensor(shape, torch.int32, torch.device("cpu"))
         self._left = memory
 
+    def touch(self, rounds: int | None = None) -> None:
+        """Write to the room of so many rounds, so that the system hands it out beforehand."""
+        self._room[:rounds].zero_()
+
     def append(self, said: Said) -> None:
         """One round; it can be read from then on."""
         models = said.models
