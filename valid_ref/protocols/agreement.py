@@ -85,8 +85,6 @@ class ValidationStateAgreement:
         if not raised and (self.reading.P04 or not state.alarmed):
             return state
         heard_alarm = bool(raised)
-        if not heard_alarm and (self.reading.P04 or not state.alarmed):
-            return state
         known = {(earlier.alarm, earlier.sender) for earlier in state.alarms}
         new = tuple(r for r in raised if (r.alarm, r.sender) not in known)
         alarmed = heard_alarm or state.alarmed if self.reading.P04 else heard_alarm

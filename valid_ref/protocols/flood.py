@@ -6,7 +6,6 @@ one comparison of digests at the end (`lean`). A sum along a tree may travel bes
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
 
 import attrs
 
@@ -25,14 +24,6 @@ Summand = Sequence[int]
 
 Adding = Callable[[Sequence[Summand]], Summand]
 """The sum of vectors of one length, of which there is at least one."""
-
-
-Once = Callable[[str, Sequence[object], Callable[[], Any]], Any]
-"""What follows from some objects alone; whoever runs many agents may keep it for all of them."""
-
-
-def _made(_kind: str, _values: Sequence[object], make: Callable[[], Any]) -> Any:
-    return make()
 
 
 @attrs.frozen
@@ -81,7 +72,6 @@ class Flood:
     well_formed: WellFormed
     last: int
     adding: Adding | None = attrs.field(default=None, eq=False, repr=False)
-    once: Once = attrs.field(default=_made, eq=False, repr=False)
     tags: tuple[Tag, ...] = attrs.field(init=False, eq=False, repr=False)
     order: Mapping[Tag, int] = attrs.field(init=False, eq=False, repr=False)
 
@@ -235,30 +225,6 @@ class Flood:
             ),
             key=lambda entry: self.order[entry[0]],
         )
-
-    def _usual(
-        self, sender: int, message: Mapping[Tag, object], round_number: int
-    ) -> tuple[list[Tag], list[object]] | None:
-        """Tags and values of a message of flooded values to which no receiver can object by itself.
-
-        None if there is anything to look at more closely. It is the same for all receivers, and
-        all that is left to each of them is whether it holds other values.
-        """
-
-        def look() -> tuple[list[Tag], list[object]] | None:
-            for tag, value in message.items():
-                known = tag in self.order and isinstance(tag, tuple) and tag[1] == self.slot
-                if not known or value is None or not self.well_formed(tag, value):
-                    return None
-                first = self.routes.distances[sender][tag[0]] + 1
-                if not first <= round_number <= self.last:
-                    return None
-            tags = sorted(message, key=self.order.__getitem__)
-            return tags, [message[tag] for tag in tags]
-
-        found: tuple[list[Tag], list[object]] | None
-        found = self.once(f"usual {self.phase} {sender} {round_number}", (message,), look)
-        return found
 
     def _window(self, sender: int, receiver: int, tag: object) -> Window | None:
         """The first and last round in which a tag may come over this edge; None if in none.
