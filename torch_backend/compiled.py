@@ -2,7 +2,7 @@
 
 Each does what the function of the same name in `lattice`, `weighted_sums`, `rules` or `transcripts`
 does in several passes over memory; the integers are the same. Every loop works on the columns
-begin..end-1, so that threads can share the work. At the end is the hash of entries below 2^30.
+begin..end-1, so that threads can share the work. At the end is the hash of 32-bit entries.
 """
 
 from collections.abc import Callable
@@ -12,10 +12,11 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from valid_ref.kernels.hash61 import PRIME, multiply, power_table, reduce_word, rotate
+from valid_ref import modular
+from valid_ref.kernels.hash61 import PRIME, multiply, reduce_word, rotate
 
 Words = npt.NDArray[np.uint64]
-NarrowTables = tuple[npt.NDArray[np.uint32], Words, Words]
+ShortTables = tuple[npt.NDArray[np.float64], Words]
 
 Compiled = TypeVar("Compiled", bound=Callable[..., Any])
 
@@ -28,6 +29,14 @@ reordered = cast(
 NARROW = 256
 """Columns of a dozen rows that stay in the nearest cache."""
 
+LIFT = np.int64(0x4338 << 48)
+"""The bits of the float64 1.5 2^52, whose last bit counts 1."""
+
+LIFTED, LIFTED_HALF = 1.5 * 2.0**52, 1.5 * 2.0**52 - 0.5
+
+FAST = 1 << 50
+"""Below this, words and their products with weights pass through float64."""
+
 BLOCK = 512
 """Columns that are worked on at a time: a block of all agents stays in the cache."""
 
@@ -37,12 +46,14 @@ WIDE = 8192
 LIMB = 24
 """Bits of a limb, as in `torch_backend.weighted_sums`."""
 
-POWERS = 1024
-"""Powers of a key in a table; four keys of them stay in the nearest caches."""
+POWERS = 512
+"""So many neighbouring entries of a row share a factor of the hash."""
 
-SHIFT = np.int64(1 << 30)
-Z = np.uint64(2**31 - 1)
-P20, P21 = np.uint64(2**20 - 1), np.uint64(2**21 - 1)
+SHIFT = np.int64(1 << 54)
+"""Makes a limb positive that is below 2^53 in magnitude."""
+
+EXCESS = np.uint64(sum(1 << 54 + 16 * limb for limb in range(4)) % (2**61 - 1))
+"""What that adds to a residue."""
 
 
 @compiled
@@ -217,6 +228,84 @@ def add_weighted(gammas: Any, A: int, digits: Any, sums: Any, begin: int, end: i
 
 
 @compiled
+def _lift(words: Any, into: Any) -> int:
+    """The bits of the float64 1.5 2^52 + x for words x; and of all |x|, or a little more.
+
+    So words below 2^51 become float64 without an instruction for it, which few processors have.
+    """
+    bits = 0
+    for j in range(len(words)):
+        word = words[j]
+        into[j] = word + LIFT
+        bits |= word ^ (word >> 63)
+    return bits
+
+
+@compiled
+def _floors(lifted: Any, A: int) -> None:
+    """floor(Gamma / A) as float64 in the place of the lifted Gamma, which is below 2^50.
+
+    Gamma + 1/2 is at least 1/2A away from every multiple of A, and the error of its product with
+    the reciprocal is below 2^-52 (Gamma + 1/2) / A, which is less.
+    """
+    inverse = 1.0 / np.float64(A)
+    for j in range(len(lifted)):
+        lifted[j] = np.floor((lifted[j] - LIFTED_HALF) * inverse)
+
+
+@compiled
+def _weigh(gradient: Any, weight: float, total: Any) -> None:
+    for j in range(len(gradient)):
+        total[j] += gradient[j] * weight
+
+
+@compiled
+def _add_lifted(total: Any, into: Any) -> None:
+    for j in range(len(into)):
+        into[j] += total[j] - LIFT
+
+
+@compiled
+def _add_slowly(gamma: Any, A: int, weights: Any, gradient: Any, sums: Any) -> None:
+    """The same for gradients of any size, as `add_weighted` reads them."""
+    _read(gamma, A, gradient)
+    for weighting in range(len(weights)):
+        for j in range(len(gamma)):
+            sums[weighting, j] += weights[weighting] * gradient[j]
+
+
+@compiled
+def add_words(gammas: Any, numbers: Any, sums: Any, begin: int, end: int) -> None:
+    """`add_weighted` of a tuple of rounds where every weight and every sum is one word.
+
+    `numbers` are A of every round and the weights, [rounds, weightings]; `sums` is
+    [weightings, rows, d]. Totals of the rounds are below 2^50 and exact in float64, or the block is
+    added in words.
+    """
+    divisors, weights = numbers
+    lifted, totals = np.empty(BLOCK, np.int64), np.empty((weights.shape[1], BLOCK), np.int64)
+    real, real_totals = lifted.view(np.float64), totals.view(np.float64)
+    room = FAST // max(1, weights.sum())
+    for row in range(sums.shape[1]):
+        for left in range(begin, end, BLOCK):
+            width = min(BLOCK, end - left)
+            into = sums[:, row, left : left + width]
+            real_totals[:] = LIFTED
+            for place in range(len(gammas)):
+                mine, A = gammas[place][row, left : left + width], divisors[place]
+                bits = _lift(mine, lifted[:width])
+                if bits >= FAST or bits // A >= room:
+                    _add_slowly(mine, A, weights[place], lifted[:width], into)
+                    continue
+                _floors(real[:width], A)
+                for weighting in range(len(into)):
+                    weight = np.float64(weights[place, weighting])
+                    _weigh(real[:width], weight, real_totals[weighting, :width])
+            for weighting in range(len(into)):
+                _add_lifted(totals[weighting, :width], into[weighting])
+
+
+@compiled
 def narrow(models: Any, into: Any, begin: int, end: int) -> int:
     """Write the entries in 32 bits; the largest magnitude, or a little more."""
     widest = 0
@@ -308,95 +397,64 @@ def blend(rows: Any, numbers: Any, arrays: Any, begin: int, end: int) -> None:
 
 
 @compiled
-def _two_rows(x: Any, y: Any, parts: Any, left: Any, right: Any) -> None:
-    """The sums of products of a block of two rows with three parts of four keys, 12 each."""
-    a0, a1, a2 = parts[0], parts[1], parts[2]
-    b0, b1, b2 = parts[3], parts[4], parts[5]
-    c0, c1, c2 = parts[6], parts[7], parts[8]
-    d0, d1, d2 = parts[9], parts[10], parts[11]
-    l0 = l1 = l2 = l3 = l4 = l5 = l6 = l7 = l8 = l9 = l10 = l11 = np.uint64(0)
-    r0 = r1 = r2 = r3 = r4 = r5 = r6 = r7 = r8 = r9 = r10 = r11 = np.uint64(0)
-    for i in range(len(x)):
-        u, v = np.uint64(x[i] + SHIFT) & Z, np.uint64(y[i] + SHIFT) & Z
-        p, q, r = np.uint64(a0[i]) & P20, np.uint64(a1[i]) & P20, np.uint64(a2[i]) & P21
-        l0 += u * p
-        l1 += u * q
-        l2 += u * r
-        r0 += v * p
-        r1 += v * q
-        r2 += v * r
-        p, q, r = np.uint64(b0[i]) & P20, np.uint64(b1[i]) & P20, np.uint64(b2[i]) & P21
-        l3 += u * p
-        l4 += u * q
-        l5 += u * r
-        r3 += v * p
-        r4 += v * q
-        r5 += v * r
-        p, q, r = np.uint64(c0[i]) & P20, np.uint64(c1[i]) & P20, np.uint64(c2[i]) & P21
-        l6 += u * p
-        l7 += u * q
-        l8 += u * r
-        r6 += v * p
-        r7 += v * q
-        r8 += v * r
-        p, q, r = np.uint64(d0[i]) & P20, np.uint64(d1[i]) & P20, np.uint64(d2[i]) & P21
-        l9 += u * p
-        l10 += u * q
-        l11 += u * r
-        r9 += v * p
-        r10 += v * q
-        r11 += v * r
-    left[0], left[1], left[2], left[3], left[4], left[5] = l0, l1, l2, l3, l4, l5
-    left[6], left[7], left[8], left[9], left[10], left[11] = l6, l7, l8, l9, l10, l11
-    right[0], right[1], right[2], right[3], right[4], right[5] = r0, r1, r2, r3, r4, r5
-    right[6], right[7], right[8], right[9], right[10], right[11] = r6, r7, r8, r9, r10, r11
+def _four_parts(parts: Any, factors: Any, limb: int, total: Any) -> None:
+    """total += the four parts times one limb of their factors, exactly."""
+    first, second, third, fourth = parts
+    a, b, c, d = factors[0, limb], factors[1, limb], factors[2, limb], factors[3, limb]
+    for j in range(len(total)):
+        left = np.float64(first[j]) * a + np.float64(second[j]) * b
+        right = np.float64(third[j]) * c + np.float64(fourth[j]) * d
+        total[j] += left + right
 
 
 @compiled
-def _residue(sums: Any, key: int) -> np.uint64:
-    """The residue of the three sums of one key."""
-    first = 3 * key
-    low, mid = rotate(sums[first], np.uint64(0)), rotate(sums[first + 1], np.uint64(20))
-    return reduce_word(low + mid + rotate(sums[first + 2], np.uint64(40)))
+def _fold(totals: Any, excess: Any, residues: Any) -> None:
+    """Add four limbs of 16 bits, each below 2^53 in magnitude, to the residues; begin anew."""
+    for j in range(len(residues)):
+        word = residues[j] + excess
+        for limb in range(4):
+            positive = np.uint64(np.int64(totals[limb, j]) + SHIFT)
+            word += rotate(positive, np.uint64(16 * limb))
+        residues[j] = reduce_word(word)
+    totals[:] = 0.0
 
 
 @compiled
-def hash_narrow_rows(rows: Any, parts: Any, step: Any, excess: Any, out: Any) -> None:
-    """The hashes of every row under every key; the keys are a multiple of four."""
-    length, keys = rows.shape[1], len(step)
-    left, right = np.empty(12, np.uint64), np.empty(12, np.uint64)
-    for first in range(0, len(rows), 2):
-        second = min(first + 1, len(rows) - 1)
-        out[first], out[second] = np.uint64(0), np.uint64(0)
-        for key in range(0, keys, 4):
-            some = parts[3 * key : 3 * key + 12]
-            for begin in range((length - 1) // POWERS * POWERS, -1, -POWERS):
-                end = min(length, begin + POWERS)
-                _two_rows(rows[first, begin:end], rows[second, begin:end], some, left, right)
-                for lane in range(4):
-                    factor = step[key + lane]
-                    old = multiply(out[first, key + lane], factor)
-                    new = multiply(out[second, key + lane], factor)
-                    out[first, key + lane] = reduce_word(old + _residue(left, lane))
-                    out[second, key + lane] = reduce_word(new + _residue(right, lane))
-        for key in range(keys):
-            out[first, key] = reduce_word(out[first, key] + (PRIME - excess[key]))
-            if second != first:
-                out[second, key] = reduce_word(out[second, key] + (PRIME - excess[key]))
+def hash_short_rows(rows: Any, tables: Any, most: int, out: Any) -> None:
+    """The hashes of rows of 32-bit integers under every key.
+
+    `tables` are, for every key, the limbs of s^(POWERS q) for q = 0, 1, .. up to a multiple of four
+    and the powers 1..s^(POWERS-1); so many parts of a row at most are added up before `_fold`.
+    """
+    steps, powers = tables
+    length, excess = rows.shape[1], PRIME - EXCESS
+    totals, residues = np.zeros((4, POWERS)), np.empty(POWERS, np.uint64)
+    whole = length // (4 * POWERS) * 4
+    rest = np.zeros((4, POWERS), rows.dtype)
+    for row in range(len(rows)):
+        rest.reshape(-1)[: length - whole * POWERS] = rows[row, whole * POWERS :]
+        fours = rows[row, : whole * POWERS].reshape(whole, POWERS)
+        for key in range(len(steps)):
+            residues[:] = np.uint64(0)
+            for q in range(0, whole + 4, 4):
+                some = fours[q : q + 4] if q < whole else rest
+                parts = some[0], some[1], some[2], some[3]
+                for limb in range(4):
+                    _four_parts(parts, steps[key, q : q + 4], limb, totals[limb])
+                if (q + 4) % most == 0 or q == whole:
+                    _fold(totals, excess, residues)
+            total = np.uint64(0)
+            for j in range(POWERS):
+                total = reduce_word(total + multiply(residues[j], powers[key, j]))
+            out[row, key] = total
 
 
-def narrow_tables(keys: tuple[int, ...], length: int) -> NarrowTables:
-    """Powers of the keys in parts, s^POWERS, and what the shift adds to a hash of this length."""
+def short_tables(keys: tuple[int, ...], length: int) -> ShortTables:
+    """The tables of `hash_short_rows` for rows of this length."""
     prime = int(PRIME)
-    filled = np.array([*keys, *[0] * (-len(keys) % 4)], dtype=np.uint64)
-    low, high = np.empty((2, len(filled), POWERS), np.uint64)
-    step = np.empty(len(filled), np.uint64)
-    power_table(filled, POWERS, low, high, step)
-    powers = low | (high << np.uint64(31))
-    parts = [powers & P20, (powers >> np.uint64(20)) & P20, powers >> np.uint64(40)]
-    together = np.stack(parts, axis=1).reshape(-1, POWERS).astype(np.uint32)
-    excess = []
-    for key in filled.tolist():
-        whole = length if key == 1 else (pow(key, length, prime) - 1) * pow(key - 1, -1, prime)
-        excess.append((whole << 30) % prime)
-    return np.ascontiguousarray(together), step, np.array(excess, dtype=np.uint64)
+    count = length // (4 * POWERS) * 4 + 4
+    powers = modular.powers(prime, keys, POWERS).T
+    apart = modular.powers(prime, [pow(key, POWERS, prime) for key in keys], count).T
+    limbs = [(apart >> np.uint64(16 * limb)) & np.uint64(2**16 - 1) for limb in range(4)]
+    steps = np.stack(limbs, axis=-1).astype(np.float64)
+    return np.ascontiguousarray(steps), np.ascontiguousarray(powers)

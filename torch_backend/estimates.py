@@ -1,9 +1,11 @@
 """The gradient estimates of GlobalValidate, kept up while the agents learn."""
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 import attrs
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -24,6 +26,7 @@ from torch_backend.weighted_sums import (
 )
 from valid_ref.protocols.global_validate import Estimate
 from valid_ref.protocols.parameters import ValidParameters
+from valid_ref.wide import joined
 
 PENDING_BYTES = 256 << 20
 """How much of the latest rounds is kept before it is added up; no result depends on it."""
@@ -53,14 +56,15 @@ class Estimates:
     rows: tuple[Row, ...]
     sums: Tensor
     used: int
-    pending: tuple[Said, ...]
+    pending: tuple[Weighted, ...]
 
     def add(self, said: Said) -> "Estimates":
         """With one more round; a new transcript begins as a copy of that to all."""
         new = () if self.counted else tuple(edge for edge in said.edges if edge not in self.rows)
         base = self.flushed()._with_rows(new) if new else self
-        with_said = attrs.evolve(base, pending=(*base.pending, said))
-        full = (len(with_said.pending) + 1) * said.gammas.nbytes > PENDING_BYTES
+        weighted = Weighted(said.t, base._gammas(said), base._digits(said.t))
+        with_said = attrs.evolve(base, pending=(*base.pending, weighted))
+        full = (len(with_said.pending) + 1) * weighted.gammas.nbytes > PENDING_BYTES
         return with_said.flushed() if full else with_said
 
     def _with_rows(self, edges: tuple[Edge, ...]) -> "Estimates":
@@ -78,16 +82,15 @@ class Estimates:
         lattice, used = self.parameters.lattice, self.used
         sums = empty_tensor(self.sums.shape, torch.int64, self.sums.device).copy_(self.sums)
         waiting: list[Weighted] = []
-        for said in self.pending:
-            digits = self._digits(said.t)
-            most = max((max(row) for row in digits), default=0)
+        for weighted in self.pending:
+            most = max((max(row) for row in weighted.digits), default=0)
             if room_is_short(used, most):
                 add_all(lattice, waiting, sums)
                 waiting = []
                 carry_up(sums)
                 used = 1
             used += most
-            waiting.append(Weighted(said.t, self._gammas(said), digits))
+            waiting.append(weighted)
         add_all(lattice, waiting, sums)
         return attrs.evolve(self, sums=sums, used=used, pending=())
 
@@ -135,11 +138,9 @@ class Estimates:
         Implements: GV-2, GV-3.
         """
         done = self.flushed()
-        found: dict[Row, list[int]] = {row: [] for row in done.rows}
-        for plane in done.sums:
-            for entries, part in zip(found.values(), totals(plane.cpu().numpy()), strict=True):
-                entries.extend(part)
-        return {row: Estimate.of(entries) for row, entries in found.items()}
+        parts = [totals(plane.cpu().numpy()) for plane in done.sums]
+        found = np.concatenate(parts, axis=1) if parts else np.zeros((len(done.rows), 0), np.int64)
+        return dict(zip(done.rows, map(_estimate, found), strict=True))
 
     def statistics(self) -> tuple[tuple[int, int], ...]:
         """|sum_u ghat_u|^2 and sum_u |ghat_u|^2 under every weighting, exactly.
@@ -150,6 +151,13 @@ class Estimates:
         place = {row: i for i, row in enumerate(done.rows)}
         chosen = [place.get((u, self._reporter(u)), place[u]) for u in agents]
         return tuple(statistics_of(plane[:, :, chosen]) for plane in done.sums)
+
+
+def _estimate(entries: npt.NDArray[Any]) -> Estimate:
+    """The integers of a row as an estimate: words as they are."""
+    if entries.dtype == object:
+        return Estimate.of(entries.tolist())
+    return joined([entries.view(np.uint64)[:, np.newaxis]], 1)
 
 
 def no_estimates(program: Program) -> Estimates:

@@ -1,7 +1,7 @@
-"""The polynomial hash over p = 2^61 - 1, exactly: in tensors on a device, or of small entries.
+"""The polynomial hash over p = 2^61 - 1, exactly: in tensors on a device, or of 32-bit entries.
 
     hash_rows(rows, keys)                 # int64 [rows, keys] on the device of the rows
-    NarrowHash(keys, length).hash(rows)   # the same on the processor, entries below 2^30
+    ShortHash(keys, length).hash(rows)    # the same on the processor, of 32-bit entries
 
 In tensors it is a matrix product of limbs in float64, and folds in 64-bit integers.
 `valid_ref.kernels` has the same on the processor; tests hold all equal to Python integers.
@@ -29,7 +29,7 @@ from valid_ref import modular
 from valid_ref.kernels import Backend, PolyHash
 
 if TYPE_CHECKING:
-    from torch_backend.compiled import NarrowTables
+    from torch_backend.compiled import ShortTables
 
 PRIME = 2**61 - 1
 LIMB_BITS, LIMBS = 21, 3
@@ -144,13 +144,13 @@ def _multiply(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
 
 
 @attrs.frozen(eq=False)
-class NarrowHash:
-    """Hashes of vectors of one length, whose entries are below 2^30, under some keys.
+class ShortHash:
+    """Hashes of vectors of one length, whose entries have 32 bits, under some keys.
 
-    Compiled, in half the products of `valid_ref.kernels`: an entry x is taken as z = x + 2^30, 31
-    bits, a power of a key in parts of 20, 20 and 21 bits. A product of z and a part is below 2^52,
-    so that 4096 of them add up exactly in 64 bits: three products for each entry where six are
-    needed otherwise. What the shift adds is taken off at the end.
+    Compiled, in float64: entry number POWERS q + j is multiplied by the limbs of s^(POWERS q), four
+    of 16 bits, and added to the sums of column j, exactly; columns get their factor s^j at the end.
+    A processor adds a product in one instruction. With entries of b bits, sign included, a product
+    is below 2^(b + 15), and 2^(38 - b) of them are added up before the limbs are joined.
 
     Implements: HA-9.
     """
@@ -158,28 +158,34 @@ class NarrowHash:
     keys: tuple[int, ...]
     length: int
     _loops: ModuleType = attrs.field(init=False, repr=False)
-    _tables: "NarrowTables" = attrs.field(init=False, repr=False)
+    _tables: "ShortTables" = attrs.field(init=False, repr=False)
 
     @_loops.default
     def _compiled(self) -> ModuleType:
         return importlib.import_module(f"{__package__}.compiled")  # takes numba
 
     @_tables.default
-    def _made(self) -> "NarrowTables":
-        tables: NarrowTables = self._loops.narrow_tables(self.keys, self.length)
+    def _made(self) -> "ShortTables":
+        tables: ShortTables = self._loops.short_tables(self.keys, self.length)
         return tables
 
-    def hash(self, rows: npt.NDArray[np.int32], threads: int = 1) -> modular.Residues:
-        """sum_j x_j s^j for every row and key, [rows, keys], each in 0..p-1."""
-        out = np.empty((len(rows), len(self._tables[1])), np.uint64)
+    def hash(
+        self, rows: npt.NDArray[np.int32], threads: int = 1, bits: int = 32
+    ) -> modular.Residues:
+        """sum_j x_j s^j for every row and key, [rows, keys], each in 0..p-1.
+
+        No entry has more than so many bits, sign included.
+        """
+        out = np.empty((len(rows), len(self.keys)), np.uint64)
         ends = [len(rows) * part // threads for part in range(threads + 1)]
+        most = 1 << (38 - max(bits, 16))
 
         def work(begin: int, end: int) -> None:
-            self._loops.hash_narrow_rows(rows[begin:end], *self._tables, out[begin:end])
+            self._loops.hash_short_rows(rows[begin:end], self._tables, most, out[begin:end])
 
         if threads == 1:
             work(0, len(rows))
         else:
             with ThreadPoolExecutor(threads) as pool:
                 list(pool.map(work, ends[:-1], ends[1:]))
-        return out[:, : len(self.keys)]
+        return out

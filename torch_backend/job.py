@@ -43,8 +43,13 @@ from torch_backend.results import (
     replace_file,
 )
 from torch_backend.rules.rule import asks_for_losses
-from torch_backend.transcripts import TranscriptError, TranscriptWriter, open_transcripts, resume
-from torch_backend.validation import fresh_keys, validate
+from torch_backend.transcripts import (
+    StoredTranscripts,
+    TranscriptError,
+    TranscriptWriter,
+    resume,
+)
+from torch_backend.validation import fresh_secrets, validate
 from valid_ref.protocols.parameters import Weighting
 
 
@@ -85,16 +90,15 @@ TRANSCRIPTS, RECORDING = "transcripts", "recording.zip"
 
 
 def verdict(
-    program: Program, state: State, transcripts: Path, recording: Path | None
+    program: Program, state: State, transcripts: StoredTranscripts, recording: Path | None
 ) -> dict[str, Any]:
     """Run the validation phase; count the honest agents that alarm, by phase and reason.
 
     Implements: EX-17.
     """
-    words = open_transcripts(transcripts, program)
-    found = validate(program, state, words, fresh_keys(program))
+    found = validate(program, state, transcripts, fresh_secrets(program))
     if recording is not None:
-        record(recording, words, found)
+        record(recording, transcripts, found)
     counts: Counter[tuple[str, str]] = Counter()
     for agent in program.honest:
         counts.update({(raised.phase, raised.alarm.name) for raised in found.alarms[agent]})
@@ -112,7 +116,8 @@ def verdict(
 class LearningPart:
     """What a job needs to learn; the first process of the team alone touches the folder.
 
-    `every` is how many rounds lie between two checkpoints; with `validated` transcripts are kept.
+    `every` is how many rounds lie between two checkpoints; with `validated` transcripts are kept,
+    in so many bytes of `memory` before there are files.
     """
 
     program: Program
@@ -121,6 +126,7 @@ class LearningPart:
     team: Team
     every: int
     validated: bool
+    memory: int
 
     @property
     def whole(self) -> Program:
@@ -166,7 +172,9 @@ class LearningPart:
         return start(self.whole), self._writer(0)
 
     def _writer(self, t: int) -> TranscriptWriter | None:
-        return resume(self.folder / TRANSCRIPTS, self.whole, t) if self.validated else None
+        if not self.validated:
+            return None
+        return resume(self.folder / TRANSCRIPTS, self.whole, t, self.memory)
 
     def _loaded(self, data: bytes) -> State:
         """The state in a checkpoint that was handed over."""
@@ -300,11 +308,12 @@ def _finished(work: Work, job: Job, folder: Path, watch: Watch, stop: Stop) -> d
         team=work.team,
         every=every,
         validated=_validated(work, job),
+        memory=work.options.memory,
     )
     first, writer = rounds.left()
     with contextlib.nullcontext() if writer is None else contextlib.closing(writer):
         last = gathered(program, rounds.learn(first, writer, watch, stop))
-    found = work.team.tell(lambda: _ended(whole, work, job, folder, last))
+        found = work.team.tell(lambda: _ended(whole, work, job, last, writer))
     if work.team.first:
         seconds = round(time.perf_counter() - begun, 3)
         note_time(
@@ -337,13 +346,16 @@ def _validated(work: Work, job: Job) -> bool:
     return work.experiment.validates(job.rule) and job.purpose == "measure"
 
 
-def _ended(program: Program, work: Work, job: Job, folder: Path, last: State) -> dict[str, Any]:
+def _ended(
+    program: Program, work: Work, job: Job, last: State, writer: TranscriptWriter | None
+) -> dict[str, Any]:
     """Validate where that is asked for, and write the summary."""
+    folder = job_directory(work.directory, job.name)
     found = _summary(program, job, last)
     found["final"] = None if found["lost"] else _last_row(work.directory, job.name)
-    if _validated(work, job) and not found["lost"]:
+    if writer is not None and not found["lost"]:
         recording = folder / RECORDING if work.options.record else None
-        found["validation"] = verdict(program, last, folder / TRANSCRIPTS, recording)
+        found["validation"] = verdict(program, last, writer.transcripts(), recording)
     _write_summary(folder, found)
     if (place := work.kept(job)) is not None:
         runs, wanted = place

@@ -41,7 +41,8 @@ class Options:
     checkpoint is saved is not, nor is the number of processes: `chunk` is how many agents'
     gradients are taken at a time, and a process gets whole chunks. By default there are
     four chunks, so that up to four processes can share them. Calibration runs are kept in the
-    directory `cache`, if there is one, and found there again.
+    directory `cache`, if there is one, and found there again. Transcripts that wait for validation
+    stay in so many bytes of `memory`, and beyond that in files; no result depends on it.
     """
 
     device: str = "cpu"
@@ -50,6 +51,7 @@ class Options:
     checkpoint_every: int = 50
     chunk: int | None = None
     cache: Path | None = None
+    memory: int = 4 << 30
 
     def __attrs_post_init__(self) -> None:
         if self.chunk is not None and self.chunk < 1:

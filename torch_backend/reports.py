@@ -14,7 +14,7 @@ import torch
 
 from torch_backend.delivery import find_problems
 from torch_backend.estimates import Row
-from torch_backend.hashing import NarrowHash, hash_rows
+from torch_backend.hashing import ShortHash, hash_rows
 from torch_backend.program import Program
 from torch_backend.transcripts import Line, StoredTranscripts
 from valid_ref import modular
@@ -23,8 +23,8 @@ from valid_ref.kernels.polyhash import combine_rounds, round_polynomials
 from valid_ref.lattice import MERSENNE_61, IntVector
 from valid_ref.modular import Residues
 
-SMALL = 31
-"""Entries of so many bits, with the sign, are below 2^30."""
+SHORT = 32
+"""Entries of so many bits, with the sign, are stored and hashed as such."""
 
 PAYS_FROM = 1 << 23
 """From so many products of an entry and a key on the loading of compiled loops pays."""
@@ -120,11 +120,11 @@ def _honest(
     """For every round t the polynomials P_t of the honest agents, [H, keys]."""
     field, d = transcripts.program.parameters.field, transcripts.program.lattice.dimension
     count = len(transcripts.program.honest) * transcripts.rounds
-    narrow = narrow_hasher(field, keys, d, count) if hasher is None else None
+    short = short_hasher(field, keys, d, count) if hasher is None else None
     for line in transcripts.lines:
         rows = transcripts.models(line.t)
-        if narrow is not None and line.bits <= SMALL:
-            yield line.t, narrow.hash(rows, torch.get_num_threads())
+        if short is not None and line.bits <= SHORT:
+            yield line.t, short.hash(rows, torch.get_num_threads(), line.bits)
         else:
             yield line.t, _hashed(field, keys, rows.astype(np.int64), hasher)
 
@@ -133,15 +133,15 @@ def _hashed(field: PrimeField, keys: Keys, rows: IntVector, hasher: Hasher | Non
     return round_polynomials(field, keys, rows) if hasher is None else hasher(rows)
 
 
-def narrow_hasher(field: PrimeField, keys: Keys, length: int, rows: int) -> NarrowHash | None:
-    """The faster hash of small entries, where it exists and its loading pays."""
+def short_hasher(field: PrimeField, keys: Keys, length: int, rows: int) -> ShortHash | None:
+    """The faster hash of 32-bit entries, where it exists and its loading pays."""
     if field.prime != MERSENNE_61 or rows * length * len(keys) < PAYS_FROM:
         return None
     if importlib.util.find_spec("numba") is None:
         return None
     for key in keys:
         field.check_key(key)
-    return NarrowHash(keys, length)
+    return ShortHash(keys, length)
 
 
 def _said(

@@ -1,4 +1,4 @@
-"""Transcripts of a run in files: every word once, read again after the keys are drawn.
+"""Transcripts of a run, in memory or in files: every word once, read again after keys are drawn.
 
 Of an honest agent only the models are stored, in 32 bits where all of a round fit: its scaled
 gradients follow from them by the linear relation (AR-6), which its own code satisfies by
@@ -8,12 +8,13 @@ construction. What Byzantine agents say is stored in full, to all and on single 
     said.bin        rows int64 [2, d]: model and scaled gradient of Byzantine agents
     rounds.jsonl    per round: where its parts end, who said nothing, which rows are whose
 
-Arrays are written first, then the line: a round counts when its line is complete.
+Arrays are written first, then the line: a round counts when its line is complete. While there is
+room in memory the arrays stay there, and are written only when a checkpoint is to be saved.
 """
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, ClassVar
 
@@ -26,7 +27,7 @@ from torch import Tensor
 from torch_backend.attacks.attack import Edge
 from torch_backend.delivery import Pair, Said, find_problems
 from torch_backend.errors import BackendError
-from torch_backend.kernels import compiled_loops, in_threads
+from torch_backend.kernels import compiled_loops, empty_tensor, in_threads
 from torch_backend.program import Program
 from torch_backend.rules.gossip import ValidRule, mix
 from torch_backend.rules.rule import Received
@@ -35,8 +36,12 @@ from valid_ref.document import DocumentError, read_json, structure, unstructure
 from valid_ref.named_parts import name_of
 
 MODELS, SAID, ROUNDS = "models.bin", "said.bin", "rounds.jsonl"
+ARRAYS = (MODELS, SAID)
 NARROW = np.dtype("<i4")
 WIDE = np.dtype("<i8")
+
+Held = Mapping[str, dict[int, npt.NDArray[Any]]]
+"""Arrays in memory, by file and by where in the file they begin."""
 
 
 class TranscriptError(BackendError):
@@ -81,17 +86,18 @@ def _lines(path: Path) -> list[Line]:
         raise TranscriptError(f"{path} is damaged: {error}") from None
 
 
-def narrowed(models: Tensor) -> tuple[Tensor, int]:
+def narrowed(models: Tensor, room: Tensor | None = None) -> tuple[Tensor, int]:
     """The same numbers in as few bytes as they need, and in how many bits with the sign.
 
-    For every entry x the bits of x or, if it is negative, of -x-1 are looked at.
+    For every entry x the bits of x or, if it is negative, of -x-1 are looked at. Numbers of 32 bits
+    are put into the room that is given, or into new memory.
     """
     loops = compiled_loops(models)
+    short = torch.empty(models.shape, dtype=torch.int32) if room is None else room
     if loops is None:
         reach = int(torch.where(models < 0, ~models, models).max())
-        short = models.to(torch.int32)
+        short.copy_(models)
     else:
-        short = torch.empty(models.shape, dtype=torch.int32)
         both = models.numpy(), short.numpy()
         reach = max(
             in_threads(models.shape[1], lambda begin, end: int(loops.narrow(*both, begin, end)))
@@ -101,34 +107,49 @@ def narrowed(models: Tensor) -> tuple[Tensor, int]:
 
 
 class TranscriptWriter:
-    """Appends rounds to the files of a directory.
+    """Keeps rounds: in memory while they fit into `memory` bytes, then in the files of a directory.
 
     Implements: LM-3.
     """
 
-    def __init__(self, directory: Path, program: Program) -> None:
+    def __init__(
+        self, directory: Path, program: Program, memory: int = 0, lines: Sequence[Line] = ()
+    ) -> None:
         if not isinstance(program.rule, ValidRule):
             raise TranscriptError(
                 f"the rule {name_of(program.rule)} has no linear relation to validate; use valid"
             )
         directory.mkdir(parents=True, exist_ok=True)
-        self._program = program
+        self._directory, self._program, self._lines = directory, program, [*lines]
         self._honest = torch.tensor(program.honest, device=program.device)
-        self._files: dict[str, IO[bytes]] = {
-            name: (directory / name).open("ab") for name in (MODELS, SAID, ROUNDS)
-        }
-        self._bytes = self._files[MODELS].tell()
-        self._rows = self._files[SAID].tell() // (16 * program.lattice.dimension)
+        self._files: dict[str, IO[bytes]] = {}
+        for name in (*ARRAYS, ROUNDS):
+            (directory / name).touch()
+            self._files[name] = (directory / name).open("r+b")
+            self._files[name].seek(0, os.SEEK_END)
+        self._ends = {name: self._files[name].tell() for name in ARRAYS}
+        self._written = len(self._lines)
+        self._held: Held = {name: {} for name in ARRAYS}
+        self._unwritten: set[tuple[str, int]] = set()
+        size = 4 * len(program.honest) * program.lattice.dimension
+        rounds = min(memory // size, program.rounds - len(self._lines))
+        shape = rounds, len(program.honest), program.lattice.dimension
+        self._room = empty_tensor(shape, torch.int32, torch.device("cpu"))
+        self._left = memory
+
+    def touch(self, rounds: int | None = None) -> None:
+        """Write to the room of so many rounds, so that the system hands it out beforehand."""
+        self._room[:rounds].zero_()
 
     def append(self, said: Said) -> None:
         """One round; it can be read from then on."""
         models = said.models
         if self._program.byzantine:
             models = models.index_select(0, self._honest)
-        stored, bits = narrowed(models)
-        array = stored.cpu().contiguous().numpy()
-        self._files[MODELS].write(array.astype(NARROW if bits <= 32 else WIDE, copy=False).data)
-        self._bytes += array.nbytes
+        used = len(self._held[MODELS])
+        room = self._room[used] if used < len(self._room) else None
+        stored, bits = narrowed(models.cpu().contiguous(), room)
+        self._put(MODELS, stored.numpy().astype(NARROW if bits <= 32 else WIDE, copy=False))
         silent = {a for a, problem in said.problems.items() if problem is Alarm.MISSING_MESSAGE}
         place = {agent: row for row, agent in enumerate(said.agents)}
         rows = tuple(
@@ -142,37 +163,76 @@ class TranscriptWriter:
         )
         line = Line(
             t=said.t,
-            bytes=self._bytes,
+            bytes=self._ends[MODELS],
             bits=bits,
-            rows=self._rows,
+            rows=self._ends[SAID] // self._width,
             silent=tuple(sorted(silent)),
             said=rows,
             edges=edges,
         )
-        for name in (MODELS, SAID):
-            self._files[name].flush()
-        self._files[ROUNDS].write(line.text().encode() + b"\n")
-        self._files[ROUNDS].flush()
+        self._lines.append(line)
+        if not self._unwritten:
+            self._write_lines()
+
+    @property
+    def _width(self) -> int:
+        """The bytes of a row of what Byzantine agents said."""
+        return 16 * self._program.lattice.dimension
 
     def _store(self, pair: Pair) -> int:
         both = torch.stack(pair).cpu().numpy().astype(WIDE, copy=False)
-        self._files[SAID].write(both.data)
-        self._rows += 1
-        return self._rows - 1
+        row = self._ends[SAID] // self._width
+        self._put(SAID, both)
+        return row
+
+    def _put(self, name: str, array: npt.NDArray[Any]) -> None:
+        """Add an array to the end of a file, or keep it, if it fits, until all is written."""
+        begin = self._ends[name]
+        self._ends[name] += array.nbytes
+        if array.nbytes <= self._left:
+            self._left -= array.nbytes
+            self._held[name][begin] = array
+            self._unwritten.add((name, begin))
+        else:
+            self._files[name].seek(begin)
+            self._files[name].write(array.data)
+
+    def _write_lines(self) -> None:
+        for name in ARRAYS:
+            self._files[name].flush()
+        for line in self._lines[self._written :]:
+            self._files[ROUNDS].write(line.text().encode() + b"\n")
+        self._files[ROUNDS].flush()
+        self._written = len(self._lines)
 
     def sync(self) -> None:
         """Bring everything to the disk; call it before a checkpoint is saved."""
-        for name in (MODELS, SAID, ROUNDS):
+        for name, begin in sorted(self._unwritten):
+            self._files[name].seek(begin)
+            self._files[name].write(self._held[name][begin].data)
+        self._unwritten.clear()
+        for name in ARRAYS:
             self._files[name].flush()
             os.fsync(self._files[name].fileno())
+        self._write_lines()
+        os.fsync(self._files[ROUNDS].fileno())
+
+    def transcripts(self) -> "StoredTranscripts":
+        """All rounds so far, wherever they are.
+
+        Implements: LM-5.
+        """
+        for name in ARRAYS:
+            self._files[name].flush()
+        return StoredTranscripts(self._program, tuple(self._lines), self._directory, self._held)
 
     def close(self) -> None:
-        """Close the files."""
+        """Close the files; what is in memory alone is not written."""
         for file in self._files.values():
             file.close()
 
 
-def resume(directory: Path, program: Program, t: int) -> TranscriptWriter:
+def resume(directory: Path, program: Program, t: int, memory: int = 0) -> TranscriptWriter:
     """Go on after round t: whatever was written later is cut off.
 
     Implements: EX-11.
@@ -197,16 +257,20 @@ def resume(directory: Path, program: Program, t: int) -> TranscriptWriter:
             raise TranscriptError(f"{path} is shorter than {size} bytes: remove it to begin anew")
         with path.open("ab") as file:
             file.truncate(size)
-    return TranscriptWriter(directory, program)
+    return TranscriptWriter(directory, program, memory, keep)
 
 
 @attrs.frozen(eq=False)
 class StoredTranscripts:
-    """The transcripts of a run, read round by round as they are asked for."""
+    """The transcripts of a run, read round by round as they are asked for.
+
+    `held` has what is in memory, by file and by where in the file it begins.
+    """
 
     program: Program
     lines: tuple[Line, ...]
     directory: Path
+    held: Held = attrs.field(factory=lambda: {name: {} for name in ARRAYS}, repr=False)
 
     @property
     def rounds(self) -> int:
@@ -217,13 +281,18 @@ class StoredTranscripts:
         """The models of the honest agents in round t, [H, d]; zero where an agent is silent."""
         line, shape = self.lines[t - 1], (len(self.program.honest), self.program.lattice.dimension)
         kind, count = NARROW if line.bits <= 32 else WIDE, shape[0] * shape[1]
-        begin = line.bytes - count * kind.itemsize
-        return np.fromfile(self.directory / MODELS, kind, count, offset=begin).reshape(shape)
+        return self._array(MODELS, kind, count, line.bytes - count * kind.itemsize).reshape(shape)
+
+    def _array(self, name: str, kind: np.dtype[Any], count: int, begin: int) -> npt.NDArray[Any]:
+        held = self.held[name].get(begin)
+        if held is not None:
+            return held
+        return np.fromfile(self.directory / name, kind, count, offset=begin)
 
     def row(self, row: int) -> Pair:
         """Model and scaled gradient in a row of what Byzantine agents said."""
         d = self.program.lattice.dimension
-        both = np.fromfile(self.directory / SAID, WIDE, 2 * d, offset=row * 16 * d)
+        both = self._array(SAID, WIDE, 2 * d, row * 16 * d)
         model, gamma = torch.from_numpy(both.astype(np.int64).reshape(2, d))
         return model, gamma
 

@@ -1,7 +1,8 @@
 """The validation phase of a run: the machines of the reference on the transcripts of the backend.
 
 Hashes and estimates are computed by the backend; every broadcast, every check and every verdict is
-that of `valid_ref`. Byzantine agents can lie in it by the attacks of the reference.
+that of `valid_ref`, in the validation of the paper and in lean validation alike. Byzantine agents
+can lie in it by the attacks of the reference.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -34,14 +35,19 @@ from valid_ref.alarms import Alarm, Alarms, Raised
 from valid_ref.execution import Execution
 from valid_ref.machine import Adversary, honest, run_machine
 from valid_ref.protocols.global_validate import Estimate
+from valid_ref.protocols.lean import Opening, check_openings
 from valid_ref.protocols.learn import LearningMessage, Transcripts
 from valid_ref.protocols.local_validate import PHASE, Transcript
 from valid_ref.protocols.measures import Numbers
 from valid_ref.protocols.remembered import Remembered
 from valid_ref.protocols.valid import Learned, Valid
 from valid_ref.protocols.validation import Validation, ValidationInput
+from valid_ref.wide import content
 
 ValueT = TypeVar("ValueT", Numbers, Estimate)
+
+Secrets = Sequence[int | Opening]
+"""What every agent brings: its key, or in lean validation its opening."""
 
 Excess = tuple[Alarm, int]
 """A norm that exceeds its bound, and the round."""
@@ -116,23 +122,42 @@ def fresh_keys(program: Program) -> Keys:
     return tuple(program.coins.integer_below(prime, "key", v) for v in agents)
 
 
+def fresh_openings(program: Program) -> tuple[Opening, ...]:
+    """For lean validation nonces and shares from the coins of the run.
+
+    Implements: LE-4.
+    """
+    agents, coins = range(program.graph.agents), program.coins
+    openings = (Opening.of_coins(coins.child("opening", v), program.parameters) for v in agents)
+    return tuple(openings)
+
+
+def fresh_secrets(program: Program) -> Secrets:
+    """What every agent brings to the validation of this run: a key, or an opening.
+
+    Implements: LV-3, LE-4.
+    """
+    return fresh_keys(program) if program.parameters.lean is None else fresh_openings(program)
+
+
 def validate(
     program: Program,
     state: State,
     transcripts: StoredTranscripts,
-    keys: Keys,
+    secrets: Secrets,
     *,
     adversary: Adversary = honest,
     derive: bool = True,
 ) -> Validated:
-    """Run LocalValidate, GlobalValidate and ValidationStateAgreement to everybody's verdict.
+    """Run the validation phase, of the paper or lean as the parameters say, to everybody's verdict.
 
-    Byzantine agents report honestly and claim to have no alarm unless `adversary` says otherwise;
-    it sees the rounds of this phase. `derive`: see `torch_backend.reports`.
+    `secrets` are the keys, or the openings. Byzantine agents report honestly and claim to have no
+    alarm unless `adversary` says otherwise; it sees the rounds of this phase. `derive`: see
+    `torch_backend.reports`.
 
-    Implements: VA-1, VA-2.
+    Implements: VA-1, VA-2, LE-5.
     """
-    _check(program, state, transcripts, keys)
+    _check(program, state, transcripts, secrets)
     estimates = _interned({} if state.estimates is None else state.estimates.values())
     last = _messages(transcripts.spoken(program.rounds), rows_of(transcripts))
     made: dict[Keys, Reports] = {}
@@ -154,9 +179,9 @@ def validate(
     graph = program.graph
     fixed = {
         agent: ValidationInput(
-            key, Learned(_transcripts(program, agent, last), state.alarms[agent])
+            secret, Learned(_transcripts(program, agent, last), state.alarms[agent])
         )
-        for agent, key in enumerate(keys)
+        for agent, secret in enumerate(secrets)
     }
     result = run_machine(
         graph,
@@ -169,15 +194,21 @@ def validate(
     return Validated(Execution(program.parameters, byzantine, result.rounds, result.states))
 
 
-def _check(program: Program, state: State, transcripts: StoredTranscripts, keys: Keys) -> None:
+def _check(
+    program: Program, state: State, transcripts: StoredTranscripts, secrets: Secrets
+) -> None:
     if state.t != program.rounds or transcripts.rounds != program.rounds:
         raise ConfigError(
             f"the state is of round {state.t} and there are transcripts of {transcripts.rounds} "
             f"rounds; validation begins after all {program.rounds}",
             clause="LV-1",
         )
-    if len(keys) != program.graph.agents:
-        raise ConfigError(f"{len(keys)} keys for {program.graph.agents} agents", clause="LV-3")
+    if len(secrets) != program.graph.agents:
+        raise ConfigError(
+            f"keys or openings of {len(secrets)} agents, where there are {program.graph.agents}",
+            clause="LV-3",
+        )
+    check_openings(secret for secret in secrets if isinstance(secret, Opening))
     whole = state.estimates is not None and not state.estimates.counted
     if not whole or state.estimates is None or state.estimates.own != program.graph.agents:
         raise ConfigError(
@@ -189,8 +220,8 @@ def _check(program: Program, state: State, transcripts: StoredTranscripts, keys:
 
 def _interned(values: Mapping[Row, ValueT]) -> Mapping[Row, ValueT]:
     """The same values, equal ones interned as one object, so that they compare at once."""
-    known: dict[ValueT, ValueT] = {}
-    return {row: known.setdefault(value, value) for row, value in values.items()}
+    known: dict[object, ValueT] = {}
+    return {row: known.setdefault(content(value), value) for row, value in values.items()}
 
 
 def _sender(row: Row) -> int:

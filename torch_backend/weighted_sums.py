@@ -5,7 +5,7 @@ sign; a plane is the sum of the products of one digit with one limb, and carries
 before a plane could wrap.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -52,14 +52,21 @@ def planes_for(parameters: ValidParameters) -> Planes:
 
     Implements: GV-9.
     """
-    weights = [w.weights for w in parameters.weightings] or [(1,)]
+    lattice = parameters.lattice
+    steps = lattice.schedule.gradient
+    weights = [w.weights for w in parameters.weightings] or [(1,) * len(steps)]
     heaviest = max(max(w) for w in weights)
     digits = max(1, -(-heaviest.bit_length() // DIGIT))
-    total = max(sum(w) for w in weights) if digits == 1 else len(weights[0]) << DIGIT
-    steps = parameters.lattice.schedule.gradient
-    largest = parameters.lattice.gradient_limit // min(steps) + 1
+    if digits > 1:
+        weights = [(1 << DIGIT,) * len(steps)]
+    limits = [lattice.gradient_limit // A + 1 for A in steps]
+
+    def reach(limbs: int) -> int:
+        tops = [(limit >> (LIMB * (limbs - 1))) + 2 for limit in limits]
+        return max(sum(w * top for w, top in zip(row, tops, strict=True)) for row in weights)
+
     limbs = 1
-    while total * ((largest >> (LIMB * (limbs - 1))) + 2) >= WORD_LIMIT >> 1:
+    while reach(limbs) >= WORD_LIMIT >> 1:
         limbs += 1
     return Planes(digits, limbs)
 
@@ -82,10 +89,10 @@ def carry_up(sums: Tensor) -> None:
         sums[:, :, j] &= (1 << LIMB) - 1
 
 
-def totals(planes: npt.NDArray[np.int64]) -> list[list[int]]:
-    """The integers of one weighting, [rows][d], from its planes [digits, limbs, rows, d].
+def totals(planes: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+    """The integers of one weighting, [rows, d], from its planes [digits, limbs, rows, d].
 
-    In 64 bits where the planes themselves show that nothing can reach 2^62, else in integers.
+    In 64 bits where the planes themselves show that nothing can reach 2^62, else Python's integers.
 
     Implements: GV-9.
     """
@@ -101,8 +108,7 @@ def totals(planes: npt.NDArray[np.int64]) -> list[list[int]]:
     for i in range(digits):
         for j in range(limbs):
             total = total + (words[i, j] << shifts[i][j])
-    rows: list[list[int]] = total.tolist()
-    return rows
+    return total
 
 
 def squared_norms(rows: Tensor) -> list[int]:
@@ -134,7 +140,7 @@ def statistics_of(planes: Tensor) -> tuple[int, int]:
     Implements: GV-5, GV-6, GV-9.
     """
     if len(planes) > 1:
-        rows = totals(planes.cpu().numpy())
+        rows = totals(planes.cpu().numpy()).tolist()
         sums = [sum(column) for column in zip(*rows, strict=True)]
         return sum(entry**2 for entry in sums), sum(entry**2 for row in rows for entry in row)
     optimality = heterogeneity = 0
@@ -208,6 +214,9 @@ def _add(parameters: LatticeParameters, one: Weighted, sums: Tensor) -> None:
 def _add_compiled(
     loops: ModuleType, parameters: LatticeParameters, rounds: Sequence[Weighted], sums: Tensor
 ) -> None:
+    if sums.shape[1] == sums.shape[2] == 1:
+        _add_words(loops, parameters, rounds, sums)
+        return
     planes = sums.numpy()
     known = [
         (one.gammas.numpy(), parameters.schedule.A(one.t), np.array(one.digits, dtype=np.int64))
@@ -223,3 +232,33 @@ def _add_compiled(
                 )
 
     in_threads(sums.shape[4], work)
+
+
+AT_ONCE = 8
+"""So many rounds are added up before their sum goes to memory."""
+
+
+def _add_words(
+    loops: ModuleType, parameters: LatticeParameters, rounds: Sequence[Weighted], sums: Tensor
+) -> None:
+    """Weights of one digit and gradients of one limb; the weight 0 fills up the last rounds."""
+    words = sums[:, 0, 0].numpy()
+    for first in range(0, len(rounds), AT_ONCE):
+        some = list(rounds[first : first + AT_ONCE])
+        divisors = np.ones(AT_ONCE, np.int64)
+        weights = np.zeros((AT_ONCE, len(words)), np.int64)
+        for place, one in enumerate(some):
+            divisors[place] = parameters.schedule.A(one.t)
+            weights[place] = [digits[0] for digits in one.digits]
+        some += [some[0]] * (AT_ONCE - len(some))
+        gammas = tuple(one.gammas.numpy() for one in some)
+        _in_blocks(loops.add_words, gammas, (divisors, weights), words)
+
+
+def _in_blocks(
+    add: Callable[..., None],
+    gammas: tuple[npt.NDArray[np.int64], ...],
+    numbers: tuple[npt.NDArray[np.int64], ...],
+    words: npt.NDArray[np.int64],
+) -> None:
+    in_threads(words.shape[2], lambda begin, end: add(gammas, numbers, words, begin, end))

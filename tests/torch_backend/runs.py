@@ -10,6 +10,7 @@ from torch import Tensor
 
 from torch_backend import engine
 from torch_backend.attacks.attack import LearningAttack, LearningDeviation, LearningView
+from torch_backend.config.build import within_lean_range
 from torch_backend.data.batches import device_data
 from torch_backend.data.dataset import Dataset
 from torch_backend.data.partition import Iid
@@ -17,17 +18,21 @@ from torch_backend.engine import Program, Said, State
 from torch_backend.models.mlp import Softmax
 from torch_backend.models.model import ModelOptions
 from torch_backend.rules.gossip import ValidRule
+from torch_backend.validation import fresh_openings
 from valid_ref.adversary.scripted import Scripted
+from valid_ref.coins import Coins
 from valid_ref.execution import Execution, execute
 from valid_ref.graph import AgentGraph
 from valid_ref.hashing import PrimeField
 from valid_ref.lattice import FloatVector, default_limits, to_lattice
 from valid_ref.machine import Adversary, CausalView, Edge, Message
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
+from valid_ref.protocols.lean import Opening
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.parameters import (
     Bounds,
+    LeanParameters,
     ValidParameters,
     Weighting,
     exponential_weights,
@@ -52,11 +57,13 @@ def images(seed: int = 0, count: int = 120, size: int = 3, classes: int = 3) -> 
     return Dataset("made up", *some(count), *some(30), classes)
 
 
-def weightings(rounds: int, agents: int, limit: float = 1e6) -> tuple[Weighting, ...]:
+def weightings(
+    rounds: int, agents: int, limit: float = 1e6, bits: int = 30
+) -> tuple[Weighting, ...]:
     return tuple(
         make_weighting(
             f"gamma={gamma}",
-            exponential_weights(rounds, gamma),
+            exponential_weights(rounds, gamma, bits),
             agents,
             28,
             optimality=limit,
@@ -76,9 +83,10 @@ def program(
     limit: float = 1e6,
     bounds: Bounds | None = None,
     alpha: float | None = None,
+    kappa: int | None = None,
     **others: Any,
 ) -> Program:
-    """A run on made-up images."""
+    """A run on made-up images; with kappa keys for lean validation."""
     data = images(count=max(120, 2 * graph.agents))
     model = (Softmax() if options is None else options).build(data.features, data.classes)
     step = experiment() if alpha is None else constant(alpha)
@@ -91,8 +99,11 @@ def program(
         start_model=start,
         field=PrimeField(),
         bounds=bounds,
-        weightings=weightings(rounds, graph.agents, limit),
+        weightings=weightings(rounds, graph.agents, limit, 30 if kappa is None else 16),
     )
+    if kappa is not None:
+        lean = LeanParameters(kappa, "5a" * 32)
+        parameters = attrs.evolve(within_lean_range(parameters), lean=lean)
     split = Iid().split(data, graph.agents, 5)
     there = device_data(data, split, "unit", CPU)
     return Program(
@@ -120,6 +131,13 @@ def learn(program: Program) -> tuple[list[State], list[Said]]:
 
 def message(pair: tuple[Tensor, Tensor] | None) -> LearningMessage | None:
     return None if pair is None else LearningMessage(pair[0].numpy().copy(), pair[1].numpy().copy())
+
+
+def secrets_of(program: Program) -> tuple[int | Opening, ...]:
+    """Keys, or openings for lean validation."""
+    if program.parameters.lean is None:
+        return keys_of(program)
+    return fresh_openings(attrs.evolve(program, coins=Coins.of_seed(77)))
 
 
 def keys_of(program: Program) -> tuple[int, ...]:
@@ -153,7 +171,7 @@ def reference(program: Program, said: list[Said], liar: Adversary = lambda _view
     def everything(view: CausalView) -> Mapping[Edge, Message]:
         return {**script(view), **(liar(view) if view.phase != LEARNING else {})}
 
-    keys = keys_of(program)
+    keys = secrets_of(program)
     private = {agent: Private(source(agent), keys[agent]) for agent in range(program.graph.agents)}
     return execute(
         program.parameters, private, byzantine=frozenset(program.byzantine), adversary=everything

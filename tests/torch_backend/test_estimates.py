@@ -7,7 +7,7 @@ import attrs
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.torch_backend.runs import program
@@ -30,6 +30,7 @@ from valid_ref.lattice import LatticeParameters, default_limits
 from valid_ref.protocols.parameters import ValidParameters, Weighting
 from valid_ref.schedule import Precision, Schedule
 
+SHIFT = st.integers(-1, 1)
 FORMS = pytest.mark.parametrize("pays_from", [0, 2**62], ids=["compiled", "tensors"])
 
 
@@ -83,10 +84,42 @@ def test_sums_and_carries_are_those_of_integers(pays_from: int, data: st.DataObj
         expected = [
             [sum(w[t] * read[t][row][j] for t in range(T)) for j in range(d)] for row in range(rows)
         ]
-        assert totals(sums[index].numpy()) == expected
+        assert totals(sums[index].numpy()).tolist() == expected
         columns = [sum(column) ** 2 for column in zip(*expected, strict=True)]
         squares = [entry**2 for row in expected for entry in row]
         assert statistics_of(sums[index]) == (sum(columns), sum(squares))
+
+
+@FORMS
+@pytest.mark.checks("AR-8", "GV-2", "GV-9", "LE-3")
+@settings(max_examples=40)
+@given(st.data())
+def test_sums_that_fit_into_words_are_those_of_integers(
+    pays_from: int, data: st.DataObject
+) -> None:
+    """Weights of 16 bits, as in lean validation; scaled gradients up to where they fit no more."""
+    T, rows, d = data.draw(st.integers(1, 17)), 2, data.draw(st.sampled_from([1, 5, 513]))
+    steps = data.draw(st.lists(st.integers(1, 2**21), min_size=T, max_size=T))
+    weights = [
+        tuple(data.draw(st.lists(st.integers(0, 2**16), min_size=T, max_size=T))) for _ in range(2)
+    ]
+    limit = 2 ** data.draw(st.sampled_from([20, 40, 49, 50, 52]))
+    near = st.integers(0, limit // steps[0]).map(lambda q: q * steps[0]) | st.just(limit - 1)
+    entry = st.builds(lambda n, sign, off: sign * n + off, near, st.sampled_from([1, -1]), SHIFT)
+    few = np.array(data.draw(st.lists(entry, min_size=1, max_size=9)), dtype=np.int64)
+    gammas = np.resize(np.clip(few, 1 - limit, limit - 1), (T, rows, d))
+    sums = torch.zeros((2, 1, 1, rows, d), dtype=torch.int64)
+    weighted = [
+        Weighted(t + 1, torch.from_numpy(gammas[t].copy()), [(w[t],) for w in weights])
+        for t in range(T)
+    ]
+    with mock.patch.object(kernels, "PAYS_FROM", pays_from):
+        add_all(a_lattice(20, tuple(steps), d), weighted, sums)
+    read = [(gammas[t] // steps[t]).astype(object) for t in range(T)]
+    for index, w in enumerate(weights):
+        expected = sum(w[t] * read[t] for t in range(T))
+        wrapped = [[(x + 2**63) % 2**64 - 2**63 for x in row] for row in expected.tolist()]
+        assert sums[index, 0, 0].tolist() == wrapped
 
 
 @FORMS
@@ -106,7 +139,7 @@ def test_a_lower_limb_does_not_wrap_in_many_rounds(pays_from: int) -> None:
         with mock.patch.object(kernels, "PAYS_FROM", pays_from):
             add_all(lattice, [Weighted(t, gammas, [planes.digits_of(heavy)])], sums)
     assert T * heavy * (2**24 - 1) > 2**63
-    assert totals(sums[0].numpy()) == [[T * heavy * (2**24 - 1)]]
+    assert totals(sums[0].numpy()).tolist() == [[T * heavy * (2**24 - 1)]]
 
 
 @FORMS
@@ -122,7 +155,7 @@ def test_gradients_beside_multiples_of_the_step_are_floored(pays_from: int, A: i
     with mock.patch.object(kernels, "PAYS_FROM", pays_from):
         add_all(lattice, [Weighted(1, gammas, [(1,)])], sums)
     expected = [[gamma // A for gamma in row] for row in gammas.tolist()]
-    assert totals(sums[0].numpy()) == expected
+    assert totals(sums[0].numpy()).tolist() == expected
 
 
 @pytest.mark.checks("GV-2", "GV-9")
@@ -181,7 +214,7 @@ def test_squares_of_estimates_are_exact(
     count = limbs * rows * 7
     found = data.draw(st.lists(entry, min_size=count, max_size=count))
     planes = torch.tensor(found).reshape(1, limbs, rows, 7)
-    expected = totals(planes.numpy())
+    expected = totals(planes.numpy()).tolist()
     sums = [sum(column) for column in zip(*expected, strict=True)]
     with mock.patch("torch_backend.weighted_sums.SQUARED_COLUMNS", columns):
         assert statistics_of(planes) == (

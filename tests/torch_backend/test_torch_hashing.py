@@ -1,4 +1,4 @@
-"""The hash in tensors, and that of small entries, is the hash."""
+"""The hash in tensors, and that of 32-bit entries, is the hash."""
 
 from pathlib import Path
 from unittest import mock
@@ -16,8 +16,8 @@ from tests.torch_backend.test_transcripts import a_program, write
 from torch_backend import hashing
 from torch_backend import reports as module
 from torch_backend.compiled import POWERS
-from torch_backend.hashing import NarrowHash
-from torch_backend.reports import narrow_hasher, reports
+from torch_backend.hashing import ShortHash
+from torch_backend.reports import reports, short_hasher
 from torch_backend.transcripts import open_transcripts
 from valid_ref.hashing import FieldError, PrimeField
 from valid_ref.kernels import PolyHash
@@ -67,11 +67,16 @@ KEYS = st.sampled_from([0, 1, 2, PRIME - 1]) | st.integers(0, PRIME - 1)
 @given(st.data())
 def test_it_is_the_polynomial_at_every_key(data: st.DataObject) -> None:
     keys = tuple(data.draw(st.lists(KEYS, min_size=1, max_size=6)))
-    length = data.draw(st.sampled_from([1, 7, POWERS - 1, POWERS, POWERS + 1, 3 * POWERS + 5]))
+    length = data.draw(
+        st.sampled_from([1, 7, POWERS - 1, POWERS, 4 * POWERS, 9 * POWERS + 5, 131 * POWERS])
+    )
     generator = np.random.default_rng(data.draw(st.integers(0, 99)))
-    rows = generator.integers(-(2**30), 2**30, (data.draw(st.integers(1, 5)), length))
-    rows[0] = data.draw(st.sampled_from([-(2**30), 2**30 - 1, 0]))
-    found = NarrowHash(keys, length).hash(rows.astype(np.int32), data.draw(st.integers(1, 2)))
+    bits = data.draw(st.sampled_from([1, 8, 27, 31, 32]))
+    limit = 2 ** (bits - 1)
+    rows = generator.integers(-limit, limit, (data.draw(st.integers(1, 5)), length))
+    rows[0] = data.draw(st.sampled_from([-limit, limit - 1, 0]))
+    short = ShortHash(keys, length)
+    found = short.hash(rows.astype(np.int32), data.draw(st.integers(1, 2)), bits)
     assert np.array_equal(found, round_polynomials(PrimeField(), keys, rows))
 
 
@@ -80,9 +85,9 @@ def test_reports_are_the_same_with_and_without_it(tmp_path: Path) -> None:
     run = a_program("per edge")
     write(tmp_path, run, learn(run)[1])
     stored, keys = open_transcripts(tmp_path, run), keys_of(run)
-    assert all(line.bits <= module.SMALL for line in stored.lines)
+    assert all(line.bits <= module.SHORT for line in stored.lines)
     with mock.patch.object(module, "PAYS_FROM", 0):
-        assert isinstance(narrow_hasher(run.parameters.field, keys, 9, 1), NarrowHash)
+        assert isinstance(short_hasher(run.parameters.field, keys, 9, 1), ShortHash)
         found = reports(stored, keys)
     assert found == reports(stored, keys)
 
@@ -91,7 +96,7 @@ def test_reports_are_the_same_with_and_without_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("bits", [30, 31, 32, 33, 40])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_models_of_any_width_have_their_hash(tmp_path: Path, bits: int, sign: int) -> None:
-    """The largest entries of so many bits with the sign: 31 are taken narrow, 32 only stored so."""
+    """The largest entries of so many bits with the sign: up to 32 are hashed as they are stored."""
     run = a_program("none")
     entry = 2 ** (bits - 1) - 1 if sign > 0 else -(2 ** (bits - 1))
     wide = [attrs.evolve(s, models=torch.full_like(s.models, entry)) for s in learn(run)[1]]
@@ -104,7 +109,7 @@ def test_models_of_any_width_have_their_hash(tmp_path: Path, bits: int, sign: in
 
 
 def test_it_is_for_one_prime_and_for_keys_only() -> None:
-    assert narrow_hasher(PrimeField(101), (1,), 10**6, 10**6) is None
-    assert narrow_hasher(PrimeField(), (1,), 3, 3) is None
+    assert short_hasher(PrimeField(101), (1,), 10**6, 10**6) is None
+    assert short_hasher(PrimeField(), (1,), 3, 3) is None
     with pytest.raises(FieldError):
-        narrow_hasher(PrimeField(), (PRIME,), 10**6, 10**6)
+        short_hasher(PrimeField(), (PRIME,), 10**6, 10**6)

@@ -6,12 +6,13 @@ from unittest import mock
 import attrs
 import pytest
 import torch
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.torch_backend.runs import (
     AttackByFunction,
     consistent,
+    keys_of,
     learn,
     noisy,
     per_edge,
@@ -20,6 +21,7 @@ from tests.torch_backend.runs import (
 )
 from torch_backend import engine, kernels
 from torch_backend.delivery import Said
+from torch_backend.reports import reports
 from torch_backend.rules.bridge import BridgeMedian
 from torch_backend.transcripts import (
     MODELS,
@@ -128,6 +130,60 @@ def test_files_are_cut_to_a_round_and_go_on_to_the_same_bytes(tmp_path: Path) ->
             for name in (MODELS, SAID, ROUNDS):
                 same = (tmp_path / "whole" / name).read_bytes()
                 assert (tmp_path / f"{t}{torn!r}" / name).read_bytes() == same
+
+
+@pytest.mark.checks("LM-3", "LM-5", "EX-11")
+@settings(max_examples=20)
+@given(
+    script=st.sampled_from([*SCRIPTS]),
+    memory=st.integers(0, 3000) | st.just(1 << 20),
+    synced=st.sets(st.integers(1, 5)),
+)
+def test_what_stays_in_memory_is_read_and_written_as_if_in_files(
+    tmp_path_factory: pytest.TempPathFactory, script: str, memory: int, synced: set[int]
+) -> None:
+    """Room for nothing, some or all; whenever it is written, the files are the same bytes."""
+    folder, run = tmp_path_factory.mktemp("rounds"), a_program(script)
+    _states, said = learn(run)
+    write(folder / "files", run, said)
+    writer = TranscriptWriter(folder / "memory", run, memory)
+    for spoken in said:
+        writer.append(spoken)
+        if spoken.t in synced:
+            writer.sync()
+            assert len(open_transcripts(folder / "memory", run, spoken.t).lines) == spoken.t
+    stored, found = open_transcripts(folder / "files", run), writer.transcripts()
+    assert found.lines == stored.lines
+    for one, other in zip(said, found.said(), strict=True):
+        assert_same(one, other)
+    assert reports(found, keys_of(run)) == reports(stored, keys_of(run))
+    if memory == 1 << 20 and not synced:
+        assert (folder / "memory" / MODELS).stat().st_size == 0
+    writer.sync()
+    writer.close()
+    for name in (MODELS, SAID, ROUNDS):
+        same = (folder / "files" / name).read_bytes()
+        assert (folder / "memory" / name).read_bytes() == same
+
+
+@pytest.mark.checks("EX-11")
+def test_what_was_in_memory_alone_is_not_gone_on_with(tmp_path: Path) -> None:
+    run = a_program("per edge")
+    _states, said = learn(run)
+    writer = TranscriptWriter(tmp_path, run, 1 << 20)
+    for spoken in said:
+        writer.append(spoken)
+        if spoken.t == 2:
+            writer.sync()
+    writer.close()  # as if killed
+    with pytest.raises(TranscriptError, match="holds 2 rounds"):
+        resume(tmp_path, run, 3)
+    again = resume(tmp_path, run, 2, 1 << 20)
+    for spoken in said[2:]:
+        again.append(spoken)
+    for one, other in zip(said, again.transcripts().said(), strict=True):
+        assert_same(one, other)
+    again.close()
 
 
 @pytest.mark.checks("LM-5")

@@ -17,6 +17,7 @@ from tests.torch_backend.runs import (
     quiet,
     reference,
     rude,
+    secrets_of,
 )
 from tests.torch_backend.test_transcripts import write
 from torch_backend import engine
@@ -24,11 +25,22 @@ from torch_backend.errors import BackendAttackError, ConfigError
 from torch_backend.models.mlp import Mlp
 from torch_backend.reports import reports
 from torch_backend.transcripts import open_transcripts
-from torch_backend.validation import LIARS, StoredMeasures, fresh_keys, liar, validate
+from torch_backend.validation import (
+    LIARS,
+    StoredMeasures,
+    fresh_keys,
+    fresh_secrets,
+    liar,
+    validate,
+)
 from valid_ref.alarms import Alarm
+from valid_ref.coins import Coins
+from valid_ref.execution import Execution
 from valid_ref.graph_families import parse_family
+from valid_ref.machine import Adversary
+from valid_ref.protocols.lean import OpeningError
 from valid_ref.protocols.local_validate import transcript_report
-from valid_ref.protocols.parameters import Bounds, CheckedKeys
+from valid_ref.protocols.parameters import Bounds, CheckedKeys, ParameterError
 from valid_ref.protocols.valid import ESTIMATES
 
 CASES = {
@@ -51,31 +63,50 @@ SEEN = {
 }
 
 
-def a_program(case: str) -> engine.Program:
+def again(run: engine.Program, execution: Execution) -> Adversary:
+    """Byzantine agents say what they said in another execution, after learning.
+
+    In lean validation they report on themselves: here what they said, in the reference alone what
+    honest code would have said.
+    """
+    heard = {(spoken.phase, spoken.number): spoken for spoken in execution.rounds}
+    edges = [(b, u) for b in run.byzantine for u in run.graph.neighbours(b)]
+    return lambda view: {edge: heard[view.phase, view.round].on_edge(*edge) for edge in edges}
+
+
+SEEN_BY_LEAN = SEEN | {"per edge": {Alarm.RECORD_MISMATCH}}
+
+
+def a_program(case: str, kappa: int | None = None) -> engine.Program:
     script, others = CASES[case]
     if script is None:
-        return program(parse_family("cycle:5"), **others)
-    return program(
-        parse_family("complete:4"), attack=AttackByFunction(script), byzantine=(1,), **others
-    )
+        return program(parse_family("cycle:5"), kappa=kappa, **others)
+    attack = AttackByFunction(script)
+    return program(parse_family("complete:4"), attack=attack, byzantine=(1,), kappa=kappa, **others)
 
 
 @pytest.mark.checks("VA-1", "VA-2", "LV-2", "LV-7", "LV-8", "GV-4", "GV-5", "GV-6")
+@pytest.mark.checks("LE-5", "LE-7", "LE-8", "LE-11", "LE-12")
+@pytest.mark.parametrize("kappa", [None, 1, 2])
 @pytest.mark.parametrize("case", CASES)
-def test_everybody_ends_as_in_the_reference(tmp_path: Path, case: str) -> None:
-    run = a_program(case)
+def test_everybody_ends_as_in_the_reference(tmp_path: Path, case: str, kappa: int | None) -> None:
+    run = a_program(case, kappa)
     states, said = learn(run)
     write(tmp_path, run, said)
-    execution = reference(run, said)
-    found = validate(run, states[-1], open_transcripts(tmp_path, run), keys_of(run))
+    found = validate(run, states[-1], open_transcripts(tmp_path, run), secrets_of(run))
+    execution = reference(run, said, again(run, found.execution))
     for agent in run.honest:
         assert found.alarms[agent] == execution.states[agent].memory.alarms
         assert found.valid[agent] == (not execution.states[agent].memory.invalid)
         ours, theirs = found.execution.output(agent), execution.output(agent)
         assert (ours is None) == (theirs is None)
         assert ours is None or theirs is None or ours.tolist() == theirs.tolist()
-    reasons = {raised.alarm for raised in found.alarms[0]}
-    assert SEEN.get(case, set()) <= reasons
+    reasons = {raised.alarm for agent in run.honest for raised in found.alarms[agent]}
+    assert (SEEN if kappa is None else SEEN_BY_LEAN).get(case, set()) <= reasons
+    edges = [(v, u) for v in run.honest for u in run.graph.neighbours(v)]
+    for here, there in zip(found.execution.rounds, execution.rounds[run.rounds :], strict=True):
+        assert here.phase == there.phase
+        assert all(here.on_edge(*edge) == there.on_edge(*edge) for edge in edges)
     assert found.valid[0] == (case in {"honest", "false labels"})
 
 
@@ -146,13 +177,29 @@ def test_validation_that_cannot_begin_is_refused(tmp_path: Path) -> None:
     assert len(set(keys)) == run.graph.agents
     with pytest.raises(ConfigError, match="after all 4"):
         validate(run, states[2], stored, keys)
-    with pytest.raises(ConfigError, match="keys for 5 agents"):
+    with pytest.raises(ConfigError, match="of 4 agents, where there are 5"):
         validate(run, states[-1], stored, keys[1:])
+    with pytest.raises(ParameterError, match="brings a key"):
+        validate(run, states[-1], stored, secrets_of(a_program("honest", 1)))
     with pytest.raises(ConfigError, match="estimates of every agent"):
         validate(run, attrs.evolve(states[-1], estimates=None), stored, keys)
     counted = learn(attrs.evolve(run, estimate="counted"))[0][-1]
     with pytest.raises(ConfigError, match="estimates of every agent"):
         validate(run, counted, stored, keys)
+
+
+@pytest.mark.checks("LE-4")
+def test_openings_that_cannot_be_are_refused(tmp_path: Path) -> None:
+    run = a_program("honest", 1)
+    states, said = learn(run)
+    write(tmp_path, run, said)
+    stored, openings = open_transcripts(tmp_path, run), secrets_of(run)
+    assert openings == fresh_secrets(attrs.evolve(run, coins=Coins.of_seed(77)))
+    assert fresh_secrets(run) == fresh_secrets(run) != openings
+    with pytest.raises(OpeningError, match="same nonce"):
+        validate(run, states[-1], stored, (openings[0], *openings[:-1]))
+    with pytest.raises(OpeningError, match="not a key"):
+        validate(run, states[-1], stored, keys_of(run))
 
 
 @pytest.mark.checks("GV-3")

@@ -6,6 +6,7 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
+import attrs
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -37,8 +38,10 @@ from valid_ref.hashing import PrimeField
 from valid_ref.lattice import default_limits, to_lattice
 from valid_ref.named_parts import asking, name_of
 from valid_ref.protocols.parameters import (
+    LeanParameters,
     ValidParameters,
     Weighting,
+    estimate_limit,
     exponential_weights,
     make_weighting,
 )
@@ -185,7 +188,7 @@ def build_parameters(
         else configured_bounds(part.model, part.gradient, experiment.rounds, lattice.precision)
     )
     field = PrimeField(experiment.prime)
-    return ValidParameters(
+    parameters = ValidParameters(
         graph=graph,
         lattice=lattice,
         start_model=start,
@@ -193,6 +196,32 @@ def build_parameters(
         bounds=bounds,
         weightings=weightings,
     )
+    return parameters if experiment.validation == "paper" else within_lean_range(parameters)
+
+
+def within_lean_range(parameters: ValidParameters) -> ValidParameters:
+    """The same with the largest G_max, up to that of AR-10, under which no sum can wrap.
+
+    Implements: LE-3, EX-17.
+    """
+
+    def limited(limit: int) -> ValidParameters:
+        return attrs.evolve(
+            parameters, lattice=attrs.evolve(parameters.lattice, gradient_limit=limit)
+        )
+
+    def fits(limit: int) -> bool:
+        found = limited(limit)
+        reach = max((estimate_limit(found, w) for w in found.weightings), default=0)
+        return 2 * found.graph.agents * reach < found.field.prime
+
+    low, high = 1, parameters.lattice.gradient_limit
+    if fits(high):
+        return parameters
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return limited(low)
 
 
 def calibration_setting(experiment: Experiment) -> StatisticsSetting:
@@ -236,9 +265,11 @@ def measuring_weightings(experiment: Experiment) -> tuple[Weighting, ...]:
 
 
 def job_coins(experiment: Experiment, job: Job) -> Coins:
-    """The coins of a job's keys: of seed and whole configuration, so that no two jobs share them.
+    """The coins of a job's keys or openings, and of the name of its run.
 
-    Implements: LV-3, EX-11.
+    Of seed and whole configuration, so that no two jobs share them.
+
+    Implements: LV-3, LE-4, EX-11.
     """
     document = unstructure(experiment)
     for name in ("rules", "attacks", "seeds"):
@@ -264,8 +295,13 @@ def build_program(
     split = _dealt(experiment, dataset, graph.agents, drawn)
     model = _built_model(experiment, dataset)
     images = len(dataset.train_labels) // graph.agents
+    coins = job_coins(experiment, job)
+    parameters = build_parameters(experiment, model, images, drawn, weightings)
+    if experiment.validation == "lean":
+        lean = LeanParameters(experiment.kappa, coins.child("run").secret.hex())
+        parameters = attrs.evolve(parameters, lean=lean)
     return Program(
-        parameters=build_parameters(experiment, model, images, drawn, weightings),
+        parameters=parameters,
         model=model,
         data=device_data(dataset, split, experiment.pixels, device),
         split=split,
@@ -274,7 +310,7 @@ def build_program(
         attack=None if isinstance(job.attack, NoAttack) else job.attack,
         byzantine=experiment.byzantine if job.attacked else (),
         seed=job.seed,
-        coins=job_coins(experiment, job),
+        coins=coins,
         device=device,
         estimate="counted" if weightings else "none",
     )

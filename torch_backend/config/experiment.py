@@ -17,6 +17,7 @@ from valid_ref.document import DocumentError, unstructure
 from valid_ref.guarantees.calibration import Tails, rank, required_runs
 from valid_ref.lattice import MERSENNE_61
 from valid_ref.named_parts import NamedParts, name_of
+from valid_ref.protocols.parameters import check_lean
 from valid_ref.scenario.parts import ConfiguredBounds, Family, GraphPart, NoBounds
 from valid_ref.schedule import MOST_ROUNDS, Precision
 
@@ -149,6 +150,9 @@ class DetectionOptions:
         return self.pilot_seeds + self.ranked_seeds
 
 
+LEAN_BITS = 16
+"""Heavier weights would leave no room for gradients in lean validation."""
+
 FORMAT = "valid-torch/experiment/2"
 
 
@@ -160,7 +164,8 @@ class Experiment:
     are drawn from it for all runs, calibration included, and the seed of a run draws its batches
     and the noise of its attack alone; without, the seed of a run draws everything. `byzantine` are
     the agents that attack; with the attack "none" there are none. `validate` runs the validation
-    phase on the transcripts of every run of the rule "valid"; `figures` are the plots to be made.
+    phase on the transcripts of every run of the rule "valid": the one of the paper or, with
+    `kappa` common keys, lean `validation`. `figures` are the plots to be made.
 
     Implements: EX-12.
     """
@@ -187,6 +192,8 @@ class Experiment:
     detection: DetectionOptions = DetectionOptions()
     bounds: BoundsPart = NoBounds()
     validate: bool = False
+    validation: Literal["paper", "lean"] = "paper"
+    kappa: int = attrs.field(default=2, validator=whole(1))
     figures: tuple[Literal["rounds", "sigma", "detection"], ...] = ("rounds",)
 
     def __attrs_post_init__(self) -> None:
@@ -212,6 +219,14 @@ class Experiment:
                 f"seeds: {shared[0]} is also a seed of calibration; move detection.first_seed",
                 clause="EX-10",
             )
+        if self.validation == "lean":
+            check_lean(self.kappa, ())
+            if self.detection.gammas and self.detection.bits > LEAN_BITS:
+                raise ConfigError(
+                    f"lean validation takes weights of at most {LEAN_BITS} bits, not "
+                    f"{self.detection.bits}: a sum could wrap; set detection.bits={LEAN_BITS}",
+                    clause="LE-3",
+                )
         attacked = any(not isinstance(attack, NoAttack) for attack in self.attacks)
         if attacked and not self.byzantine:
             raise ConfigError("an attack needs Byzantine agents", clause="EX-8")

@@ -78,8 +78,12 @@ def measured_traffic(execution: Execution) -> tuple[int, ...]:
     parameters, graph = execution.parameters, execution.parameters.graph
     totals = [0] * graph.agents
     for spoken in execution.rounds:
+        sizes: dict[int, int] = {}  # what is said to all is one object, which `spoken` keeps
         for sender, receiver in graph.directed_edges:
-            totals[sender] += size_of(parameters, spoken.phase, spoken.on_edge(sender, receiver))
+            message = spoken.on_edge(sender, receiver)
+            if id(message) not in sizes:
+                sizes[id(message)] = size_of(parameters, spoken.phase, message)
+            totals[sender] += sizes[id(message)]
     return tuple(totals)
 
 

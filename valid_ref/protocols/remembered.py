@@ -133,6 +133,12 @@ class Remembered(Fast):
         """Once for all who hold the same objects."""
         return self._memo.once((kind,), values, make)
 
+    def is_sum(self, value: object, count: int) -> bool:
+        """The form, once for every object that has it."""
+        return self._has_form(
+            f"sum of {count}", lambda found: super(Remembered, self).is_sum(found, count), value
+        )
+
     def _by_all(
         self,
         kind: str,

@@ -314,7 +314,7 @@ class Valid:
         within = self._within(state.stage, round_number)
         inner = stage.machine.receive(state.inner, within, inbox)
         if within < stage.machine.rounds:
-            return attrs.evolve(state, inner=inner)
+            return state if inner is state.inner else attrs.evolve(state, inner=inner)
         memory = stage.leave(state.memory, inner)
         if state.stage + 1 == len(self.stages):
             return ValidState(memory, state.stage, inner)

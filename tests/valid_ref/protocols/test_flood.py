@@ -193,6 +193,36 @@ def test_a_bad_message_is_one_alarm_with_its_place(message: object, alarm: Any) 
     assert states[2].alarms == states[3].alarms == ()
 
 
+@pytest.mark.checks("LE-8")
+@pytest.mark.parametrize(
+    ("sender", "receiver", "tag"),
+    [(2, 1, (3, SUM)), (2, 3, (2, SUM)), (3, 2, (1, TOTAL)), (2, 1, (1, TOTAL))],
+)
+@pytest.mark.parametrize("sent", [1, 2, 3, 4])
+def test_sums_go_from_children_and_the_total_from_parents_alone(
+    sender: int, receiver: int, tag: Any, sent: int
+) -> None:
+    """The sum of another agent, a sum to no parent, a total to no child: never known."""
+    usual = played(machine(LINE, tree=True)).rounds[sent - 1].on_edge(sender, receiver)
+    states = after({(sent, sender, receiver): {**usual, tag: (7, 7)}}, byzantine=(sender,))
+    assert reasons(states[receiver]) == [(Alarm.UNKNOWN_TAG, sent, sender, None)]
+
+
+@pytest.mark.checks("LE-6")
+def test_an_early_value_that_is_held_already_is_early_all_the_same() -> None:
+    """Agent 1 gives agent 0 its own value back, the very object, in the first round."""
+    brought = inputs(LINE)
+    words = {(PHASE, 1, 1, 0): {(1, SLOT): "value 1", (0, SLOT): brought[0].value}}
+    states = run_machine(
+        LINE,
+        machine(LINE, tree=True),
+        brought,
+        byzantine=frozenset({1}),
+        adversary=Scripted(words),
+    ).states
+    assert reasons(states[0]) == [(Alarm.EARLY_VALUE, 1, 1, (0, SLOT))]
+
+
 @pytest.mark.checks("LE-6")
 def test_nulls_are_nothing_and_an_early_value_is_not_adopted() -> None:
     said = {(1, SLOT): "value 1", (0, SLOT): None, (2, SLOT): "early"}

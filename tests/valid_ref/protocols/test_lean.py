@@ -1,6 +1,7 @@
 """Lean validation: parameters, encodings, what is flooded, every check, and what it costs."""
 
 import hashlib
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -466,6 +467,30 @@ def test_the_thresholds_hold_on_the_total_and_on_the_numbers(limits: Any, expect
     paper = attrs.evolve(parameters, lean=None)
     alarms = support.run(paper, private=support.privates(paper)).states[0].memory.alarms
     assert alarms[0].alarm is expected
+
+
+@pytest.mark.checks("LE-12", "GV-6")
+@pytest.mark.parametrize("tight", [0, 1])
+@pytest.mark.parametrize("statistic", ["optimality", "heterogeneity"])
+def test_every_weighting_has_thresholds_and_numbers_of_its_own(tight: int, statistic: str) -> None:
+    """A limit exactly at the statistic of one weighting and one below it; the other has room."""
+    weights = ((1, 1, 1), (1, 2, 3))
+    found = run(lean_network(path(3), weightings=tuple(map(support.weighting, weights))))
+    memory = found.states[0].memory
+    total = memory.held[1, TOTAL]
+    d = found.parameters.lattice.dimension
+    squares = [
+        math.isqrt(sum(int(e) ** 2 for e in total[i * d : (i + 1) * d]) - 1) + 1 for i in range(2)
+    ]
+    numbers = [sum(memory.held[v, "fixed"][1 + i] for v in range(3)) for i in range(2)]
+    at_the_limit = {"optimality": squares, "heterogeneity": numbers}[statistic]
+    assert at_the_limit[0] != at_the_limit[1]
+    for less in (0, 1):
+        limits = [{statistic: at_the_limit[i] - less * (i == tight)} for i in range(2)]
+        weightings = tuple(support.weighting(w, **x) for w, x in zip(weights, limits, strict=True))
+        alarms = run(lean_network(path(3), weightings=weightings)).states[0].memory.alarms
+        about = [r.about for r in alarms if r.phase == lean.REPORT]
+        assert about == [weightings[tight].name] * less
 
 
 VALUE = st.tuples(st.integers(0, 10), st.integers(0, 10))

@@ -1,0 +1,279 @@
+"""What lean validation costs: time beside plain mixing, bytes on the wire, growth.
+
+    OMP_NUM_THREADS=1 PYTHONPATH=. python benchmarks/lean.py PART [--threads N] [--clock cpu] ...
+
+round     20 agents on the paper's graph, 784-128-64-10, batches of 300: learning with estimates and
+          transcripts in memory, and validation, against mixing without either. Rounds take turns;
+          of validation a part for each round and a fixed part are told apart by runs of two
+          lengths; then both are run whole, --rounds rounds each.
+agents    --agents agents of degree 6, 10 rounds of the digits: lean validation against the paper's
+traffic   bytes counted in the messages of a run against the formula of LE-14 and against learning
+growth    how the time of validation grows in d, T, |V| and |E|
+
+The memory for transcripts is written to once before the clock runs: a virtual machine may ask its
+host for it then, which is no cost of the protocol.
+"""
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import torch
+
+from benchmarks.timing import exponent
+from benchmarks.torch_round import Case, make_program
+from torch_backend.config.build import (
+    build_program,
+    load_data,
+    measuring_weightings,
+    within_lean_range,
+)
+from torch_backend.config.experiment import jobs
+from torch_backend.config.load import load
+from torch_backend.engine import Program
+from torch_backend.transcripts import TranscriptWriter
+from torch_backend.validation import Validated, fresh_secrets, validate
+from valid_ref.graph import AgentGraph
+from valid_ref.graph_families import paper_graph, parse_family
+from valid_ref.guarantees.lean import bytes_of, measured_traffic, traffic
+from valid_ref.protocols.parameters import (
+    LeanParameters,
+    exponential_weights,
+    make_weighting,
+)
+
+Clock = Callable[[], float]
+
+TARGET_RATIO, TARGET_SECONDS = 1.1, 20.0
+TARGET_SHARES = {"the paper's": 0.04, "complete:20": 0.02, "regular:1000,8": 0.1}
+"""Bytes of validation, in per cent of those of learning."""
+
+LEARNED = 109386, 300
+"""Dimension and rounds of the paper's runs."""
+
+
+def lean_program(rounds: int, graph: AgentGraph | None = None, **others: Any) -> Program:
+    """A run on made-up images that ends with lean validation under two keys."""
+    one = make_program(rounds, graph, **others)
+    weightings = tuple(
+        make_weighting(
+            f"gamma={gamma}",
+            exponential_weights(rounds, gamma, 16),
+            one.graph.agents,
+            28,
+            optimality=1e6,
+            heterogeneity=1e6,
+        )
+        for gamma in (0.9, 0.99)
+    )
+    parameters = within_lean_range(attrs.evolve(one.parameters, weightings=weightings))
+    parameters = attrs.evolve(parameters, lean=LeanParameters(2, "5a" * 32))
+    return attrs.evolve(one, parameters=parameters, estimate="agents")
+
+
+def bytes_for_models(program: Program) -> int:
+    """The memory for all transcripts, if nobody is Byzantine."""
+    return 4 * program.rounds * program.graph.agents * program.lattice.dimension
+
+
+class Whole:
+    """Runs of one program from the first round to the verdict, in memory that is kept."""
+
+    def __init__(self, program: Program, clock: Clock) -> None:
+        self.program, self.clock = program, clock
+
+    def run(self) -> tuple[float, float, Validated]:
+        """Seconds of learning and of validation, and how it ended."""
+        with tempfile.TemporaryDirectory() as name:
+            program = self.program
+            writer = TranscriptWriter(Path(name), program, bytes_for_models(program))
+            writer.touch()
+            case = Case(program, writer)
+            begin = self.clock()
+            for _ in range(program.rounds):
+                case()
+            learned = self.clock()
+            found = validate(program, case.flushed(), writer.transcripts(), fresh_secrets(program))
+            ended = self.clock()
+            writer.close()
+        if not all(found.valid):
+            raise SystemExit(f"an honest run ended invalid: {found.alarms[0][:3]}")
+        return learned - begin, ended - learned, found
+
+
+def validation_seconds(program: Program, clock: Clock) -> float:
+    """Validation of a run of all rounds of this program."""
+    return Whole(program, clock).run()[1]
+
+
+def rounds_of_learning(options: argparse.Namespace, clock: Clock) -> dict[str, Any]:
+    """The part `round`."""
+    plain = make_program(options.rounds, estimate="none")
+    lean = lean_program(options.rounds)
+    few, many = 8, 40
+    validation_seconds(lean_program(few), clock)  # compiled loops are loaded before the clock runs
+    with tempfile.TemporaryDirectory() as name:
+        writer = TranscriptWriter(Path(name), lean, bytes_for_models(lean))
+        writer.touch(options.turns + 1)
+        cases = {"plain": Case(plain), "lean": Case(lean, writer)}
+        times: dict[str, list[float]] = {kind: [] for kind in cases}
+        for turn in range(options.turns + 1):
+            for kind, case in cases.items():
+                begin = clock()
+                case()
+                if turn:
+                    times[kind].append(clock() - begin)
+        writer.close()
+    # Estimates are added up every few rounds, so that the mean counts.
+    means = {kind: statistics.fmean(values) for kind, values in times.items()}
+    lengths = [statistics.median(_times(lean_program(T), clock, 3)) for T in (few, many)]
+    slope = (lengths[1] - lengths[0]) / (many - few)
+    fixed = max(0.0, lengths[0] - few * slope)
+    validation = slope + fixed / options.rounds
+    found: dict[str, Any] = {
+        "plain, ms a round": 1e3 * means["plain"],
+        "lean learning, ms a round": 1e3 * means["lean"],
+        "validation, ms a round": 1e3 * slope,
+        "validation, s once": fixed,
+        "ratio": (means["lean"] + validation) / means["plain"],
+        "target": TARGET_RATIO,
+    }
+    if options.whole:
+        begin = clock()
+        case = Case(plain)
+        for _ in range(options.rounds):
+            case()
+        without = clock() - begin
+        learning, validating, _ended = Whole(lean, clock).run()
+        found |= {
+            "whole run, plain, s": without,
+            "whole run, lean learning, s": learning,
+            "whole run, lean validation, s": validating,
+            "whole run, ratio": (learning + validating) / without,
+        }
+    return found
+
+
+def _times(program: Program, clock: Clock, count: int) -> list[float]:
+    return [validation_seconds(program, clock) for _ in range(count)]
+
+
+def many_agents(options: argparse.Namespace, clock: Clock) -> dict[str, Any]:
+    """The part `agents`."""
+    found: dict[str, Any] = {"agents": options.agents, "target, s": TARGET_SECONDS}
+    for kind in ("lean", "paper"):
+        if kind == "paper" and not options.paper:
+            continue
+        changes = (
+            f'graph={{kind="family",name="regular:{options.agents},6,seed=1"}}',
+            'partition={kind="iid"}',
+            "rounds=10",
+            "batch=1",
+            "validate=true",
+            f"validation={kind}",
+            "detection.bits=16",
+        )
+        experiment = load("demo", changes=changes)
+        data, weightings = load_data(experiment, None), measuring_weightings(experiment)
+        job = jobs(experiment)[-1]
+        one = build_program(experiment, job, data, torch.device("cpu"), weightings)
+        one = attrs.evolve(one, estimate="agents", attack=None, byzantine=())
+        found["d"] = one.lattice.dimension
+        found[f"{kind} validation, s"] = Whole(one, clock).run()[1]
+    if options.paper:
+        found["ratio"] = found["paper validation, s"] / found["lean validation, s"]
+    return found
+
+
+def traffic_on_the_wire(options: argparse.Namespace, clock: Clock) -> dict[str, Any]:
+    """The part `traffic`: counted with a small model, then the formula for that of the paper."""
+    graphs = {
+        "the paper's": paper_graph(),
+        "complete:20": parse_family("complete:20"),
+        f"regular:{options.agents},8": parse_family(f"regular:{options.agents},8,seed=1"),
+    }
+    found: dict[str, Any] = {}
+    d, T = LEARNED
+    for name, graph in graphs.items():
+        one = lean_program(2, graph, hidden=(2,), images=1, batch=1)
+        sent = measured_traffic(Whole(one, clock).run()[2].execution)
+        equal = sent == tuple(agent.size for agent in traffic(one.parameters))
+        small = attrs.evolve(one.parameters, weightings=one.parameters.weightings[:1])
+        entry = bytes_of(small.field.prime - 1)
+        # The sums alone grow with d: each agent but the root sends one up and receives the total.
+        sums = 2 * (graph.agents - 1) * (d - one.lattice.dimension) * entry
+        total = sum(agent.size for agent in traffic(small)) + sums
+        found[name] = {
+            "counted equals the formula": equal,
+            "MB an agent": total / graph.agents / 1e6,
+            "per cent of learning": 100 * total / (4 * graph.edge_count * d * entry * T),
+            "target": TARGET_SHARES.get(name),
+        }
+    return found
+
+
+def growth(options: argparse.Namespace, clock: Clock) -> dict[str, Any]:
+    """The part `growth`: one quantity is doubled while the others stay."""
+    small: dict[str, Any] = {"images": 4, "batch": 4}
+    base = parse_family("regular:20,4,seed=1")
+
+    def sized(width: int) -> Program:
+        return lean_program(8, base, hidden=(width,), **small)
+
+    def on(name: str, T: int = 8, width: int = 8) -> Program:
+        return lean_program(T, parse_family(name), hidden=(width,), **small)
+
+    series: dict[str, list[tuple[float, Program]]] = {
+        "d": [(one.lattice.dimension, one) for one in map(sized, (64, 128, 256, 512))],
+        "T": [(T, on("regular:20,4,seed=1", T, 64)) for T in (16, 32, 64, 128)],
+        "|V|": [(n, on(f"regular:{n},4,seed=1")) for n in (40, 80, 160)],
+        "|E|": [(20 * k, on(f"regular:40,{k},seed=1")) for k in (4, 8, 16, 32)],
+    }
+    found = {}
+    for name, sizes in series.items():
+        times = {size: min(_times(one, clock, options.repeats)) for size, one in sizes}
+        slope, error = exponent([*times], [*times.values()])
+        found[name] = {"exponent": slope, "error": error, "seconds": times}
+    return found
+
+
+PARTS = {
+    "round": rounds_of_learning,
+    "agents": many_agents,
+    "traffic": traffic_on_the_wire,
+    "growth": growth,
+}
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Measure and print."""
+    plain = argparse.RawTextHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=plain)
+    parser.add_argument("part", choices=tuple(PARTS))
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--turns", type=int, default=32)
+    parser.add_argument("--rounds", type=int, default=LEARNED[1])
+    parser.add_argument("--whole", action="store_true", help="also run all rounds once")
+    parser.add_argument("--agents", type=int, default=1000)
+    parser.add_argument("--paper", action="store_true", help="also the paper's validation")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
+    parser.add_argument("--output", type=Path)
+    options = parser.parse_args(words)
+    torch.set_num_threads(options.threads)
+    clock = time.perf_counter if options.clock == "wall" else time.process_time
+    found = PARTS[options.part](options, clock)
+    text = json.dumps(vars(options) | {"found": found}, default=str, indent=1)
+    print(text)
+    if options.output is not None:
+        options.output.write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()
