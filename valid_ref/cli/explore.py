@@ -16,6 +16,7 @@ from valid_ref.cli.outputs import require_outputs
 from valid_ref.cli.program import INTERRUPTED
 from valid_ref.cli.progress import progress
 from valid_ref.reading import Reading, ReadingError
+from valid_ref.scenario.convert import as_without
 
 if TYPE_CHECKING:
     from valid_ref.explore import Exploration, Settings
@@ -219,7 +220,7 @@ def parse_reading(text: str) -> Reading:
         raise ReadingError(
             f"no reading {text!r}; write repaired, as-printed, or without:P01,P04", clause="VA-7"
         )
-    return Reading.without(*errata.split(","))
+    return Reading.without(*as_without(errata, "--reading"))
 
 
 def with_variants(
