@@ -18,8 +18,8 @@ import typer
 from rich.console import Console
 
 from valid_ref import __version__
+from valid_ref.cli.leaving import INTERRUPTED
 from valid_ref.cli.outputs import require_outputs
-from valid_ref.cli.program import INTERRUPTED
 
 SECONDS_BETWEEN_LINES = 30.0
 

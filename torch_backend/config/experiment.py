@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import attrs
 
@@ -14,13 +14,20 @@ from torch_backend.models import MODELS, Mlp, ModelPart
 from torch_backend.options import real, whole
 from torch_backend.rules import RULES, RulePart, ValidRule
 from valid_ref.document import DocumentError, unstructure
+from valid_ref.graph import honest_among
 from valid_ref.guarantees.calibration import Tails, rank, required_runs
+from valid_ref.hashing import PrimeField
 from valid_ref.lattice import MERSENNE_61
 from valid_ref.named_parts import NamedParts, name_of
-from valid_ref.scenario.parts import ConfiguredBounds, Family, GraphPart, NoBounds
+from valid_ref.scenario.convert import TextOr, as_agents, as_bounds, as_graph
+from valid_ref.scenario.parts import ConfiguredBounds, Family, GraphPart, NoBounds, size_of
 from valid_ref.schedule import MOST_ROUNDS, Precision
 
 BoundsPart = ConfiguredBounds | NoBounds
+ReadGraph = Annotated[GraphPart, TextOr(GraphPart, as_graph)]
+ReadBounds = Annotated[BoundsPart, TextOr(BoundsPart, as_bounds)]
+Agents = Annotated[tuple[int, ...], TextOr(tuple[int, ...], as_agents)]
+"""What is read as a scenario reads it, texts too."""
 
 
 @attrs.frozen
@@ -170,7 +177,7 @@ class Experiment:
     data: DataPart = Mnist()
     pixels: Literal["standardised", "unit"] = "standardised"
     partition: PartitionPart = Rotated()
-    graph: GraphPart = Family("paper")
+    graph: ReadGraph = Family("paper")
     model: ModelPart = Mlp()
     batch: int = attrs.field(default=300, validator=whole(1))
     rounds: int = attrs.field(default=400, validator=whole(1, MOST_ROUNDS))
@@ -180,18 +187,24 @@ class Experiment:
     start: StartPart = RandomStart()
     rules: tuple[RulePart, ...] = (ValidRule(),)
     attacks: tuple[AttackPart, ...] = (NoAttack(),)
-    byzantine: tuple[int, ...] = (4,)
+    byzantine: Agents = (4,)
     seeds: tuple[int, ...] = (1, 2, 3)
     common_seed: int | None = attrs.field(default=None, validator=whole(0))
     evaluation: Evaluation = Evaluation()
     detection: DetectionOptions = DetectionOptions()
-    bounds: BoundsPart = NoBounds()
+    bounds: ReadBounds = NoBounds()
     validate: bool = False
     figures: tuple[Literal["rounds", "sigma", "detection"], ...] = ("rounds",)
 
     def __attrs_post_init__(self) -> None:
         if self.format != FORMAT:
             raise ConfigError(f"format {self.format!r} is not {FORMAT!r}")
+        PrimeField(self.prime)  # refuses another number
+        agents = size_of(self.graph)
+        if agents is not None and not honest_among(agents, self.byzantine):
+            raise ConfigError(
+                f"byzantine: all {agents} agents; at least one must be honest", clause="AD-1"
+            )
         for place, part, parts in self.parts():
             try:
                 parts.require(type(part), place)

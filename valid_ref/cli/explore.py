@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import attrs
 import typer
 
+from valid_ref.cli.leaving import INTERRUPTED
 from valid_ref.cli.outputs import require_outputs
-from valid_ref.cli.program import INTERRUPTED
 from valid_ref.cli.progress import progress
 from valid_ref.reading import Reading, ReadingError
 from valid_ref.scenario.convert import as_without

@@ -6,20 +6,21 @@ an object from which it can be made; whatever else is refused by the name of its
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any, Protocol, get_args
 
+import attrs
 import numpy as np
 
 from valid_ref.adversary.attack import Attack
-from valid_ref.document import DocumentError, structure, wrong
+from valid_ref.document import DocumentError, schema, structure, wrong
 from valid_ref.graph import AgentGraph
 from valid_ref.losses import LogisticRegression, Loss, OwnLoss, Quadratic, RidgeLeastSquares
 from valid_ref.losses.own import check_own_loss
 from valid_ref.named_parts import part_of, refuse_class
 from valid_ref.protocols.parameters import CheckedKeys
 from valid_ref.reading import Reading, ReadingError
-from valid_ref.scenario.numbers import plain, require_whole
+from valid_ref.scenario.numbers import plain
 from valid_ref.scenario.parts import (
     FIELDS,
     BoundsPart,
@@ -42,6 +43,34 @@ from valid_ref.scenario.parts import (
 from valid_ref.schedule import Precision
 
 Document = Mapping[str, Any]
+
+
+@attrs.frozen
+class TextOr:
+    """Stands in `Annotated` beside a type whose values are read by one of these functions.
+
+    So other documents take what a scenario takes: `Annotated[GraphPart, TextOr(GraphPart,
+    as_graph)]`. Of a union its own classes alone are admitted.
+
+    Implements: VA-6, EX-12.
+    """
+
+    kind: Any
+    convert: Callable[[Any, str], Any]
+
+    def read(self, value: Any, path: str) -> Any:
+        """A value from its text or its document."""
+        found = self.convert(value, path)
+        return found if isinstance(found, tuple) else part_of(self.kind, found, path)
+
+    def name_of(self, value: Any) -> str:
+        """The kind of a part."""
+        return str(value.kind)
+
+    def schema(self) -> dict[str, Any]:
+        """The type, or a text."""
+        text = {"type": "string", "description": "As the command line of valid-ref takes it."}
+        return {"anyOf": [schema(self.kind), text]}
 
 
 class NetworkxGraph(Protocol):
@@ -226,7 +255,8 @@ def as_agents(value: int | str | Iterable[int], path: str = "byzantine") -> tupl
     """Agents: 4, "3,4" or a list."""
     found = _integers(value, "agents such as 3,4", path)
     for index, agent in enumerate(found):
-        require_whole(agent, 0, None, name=f"{path}[{index}]", clause="AD-1")
+        if agent < 0:
+            raise DocumentError(f"{path}[{index}] = {agent} is not an agent", clause="AD-1")
     _refuse_doubles(found, path)
     return found
 

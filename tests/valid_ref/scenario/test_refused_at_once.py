@@ -19,7 +19,7 @@ WRONG = [
     ({"seed": np.bool_(1)}, "seed = true is not an integer from 0 on"),
     ({"prime": 4}, "prime: 4 = 2^2"),
     ({"prime": 15}, "prime: p = 15 is not a prime number [HA-1]"),
-    ({"byzantine": -1}, "byzantine[0] = -1 is not an integer from 0 on [AD-1]"),
+    ({"byzantine": -1}, "byzantine[0] = -1 is not an agent [AD-1]"),
     ({"byzantine": (1, 1)}, "byzantine: 1 stands twice"),
     ({"byzantine": ","}, "byzantine: expected agents such as 3,4"),
     ({"byzantine": ""}, "byzantine: expected agents such as 3,4"),
