@@ -16,7 +16,7 @@ from torch_backend.rules import RULES, RulePart, ValidRule
 from valid_ref.document import DocumentError, unstructure
 from valid_ref.graph import honest_among
 from valid_ref.guarantees.calibration import Tails, rank, required_runs
-from valid_ref.hashing import PrimeField
+from valid_ref.hashing import FieldError, PrimeField
 from valid_ref.lattice import MERSENNE_61
 from valid_ref.named_parts import NamedParts, name_of
 from valid_ref.scenario.convert import TextOr, as_agents, as_bounds, as_graph
@@ -199,7 +199,10 @@ class Experiment:
     def __attrs_post_init__(self) -> None:
         if self.format != FORMAT:
             raise ConfigError(f"format {self.format!r} is not {FORMAT!r}")
-        PrimeField(self.prime)  # refuses another number
+        try:
+            PrimeField(self.prime)
+        except FieldError as error:
+            raise ConfigError(f"prime: {error.message}", clause=error.clause) from None
         agents = size_of(self.graph)
         if agents is not None and not honest_among(agents, self.byzantine):
             raise ConfigError(
