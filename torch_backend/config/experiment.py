@@ -203,11 +203,6 @@ class Experiment:
             PrimeField(self.prime)
         except FieldError as error:
             raise ConfigError(f"prime: {error.message}", clause=error.clause) from None
-        agents = size_of(self.graph)
-        if agents is not None and not honest_among(agents, self.byzantine):
-            raise ConfigError(
-                f"byzantine: all {agents} agents; at least one must be honest", clause="AD-1"
-            )
         for place, part, parts in self.parts():
             try:
                 parts.require(type(part), place)
@@ -231,6 +226,11 @@ class Experiment:
         attacked = any(not isinstance(attack, NoAttack) for attack in self.attacks)
         if attacked and not self.byzantine:
             raise ConfigError("an attack needs Byzantine agents", clause="EX-8")
+        agents = size_of(self.graph)
+        if attacked and agents is not None and not honest_among(agents, self.byzantine):
+            raise ConfigError(
+                f"byzantine: all {agents} agents; at least one must be honest", clause="AD-1"
+            )
 
     def parts(self) -> tuple[tuple[str, object, NamedParts], ...]:
         """Whatever anybody may bring: where it stands, the part, and those that are known there."""
