@@ -45,19 +45,44 @@ valid-ref run --rounds many
 valid-ref run --graph complte:5
 valid-ref run --graph path:1
 valid-ref run --graph path:100000000
+valid-ref run --graph ''
+valid-ref run --graph cycle:2
+valid-ref run --graph equivocation
+valid-ref run --graph my_graphs:Ring
 valid-ref run --byzantine a,b
 valid-ref run --byzantine 77 --attack equivocation
+valid-ref run --byzantine ''
+valid-ref run --byzantine 3,,4
+valid-ref run --byzantine 1,1
+valid-ref run --byzantine -1
+valid-ref run {SMALL} --byzantine 0,1,2
 valid-ref run --attack equivocation
 valid-ref run --byzantine 4 --attack equivocaton
 valid-ref run --byzantine 4 --attack gaussian:sigma=nan
 valid-ref run --byzantine 4 --attack gaussian:sigma=-1
 valid-ref run --byzantine 4 --attack gaussian:simga=1
+valid-ref run --byzantine 4 --attack gaussian:sigma=1,sigma=2
+valid-ref run --byzantine 4 --attack 'gaussian sigma=1'
+valid-ref run --byzantine 4 --attack complete:5
+valid-ref run --byzantine 4 --attack silent-branch
 valid-ref run --loss random-quadratic:dimension=0
+valid-ref run --loss random-ridge:ridge=0
+valid-ref run --loss random-ridge:ridge=inf
+valid-ref run --loss ''
+valid-ref run --loss paper
 valid-ref run {SMALL} --loss random-quadratic:dimension=100000000000000
 valid-ref run --schedule constant:alpha=nan,eta=0.1
+valid-ref run --schedule constant:alpha=-.1,eta=.1
+valid-ref run --schedule constant
+valid-ref run --bounds configured:model=-1,gradient=1
+valid-ref run --bounds certificate
+valid-ref run --validation lean:kappa=0
+valid-ref run --validation lean --without P07
 valid-ref run --weights polynomial:power=x
 valid-ref run --level nan
 valid-ref run --level 0.1 --thresholds certificate
+valid-ref run --thresholds certificate:theta=2
+valid-ref run --thresholds ''
 valid-ref run --eps-success nan
 valid-ref run --eps-success -1
 valid-ref run --seed -1
@@ -73,6 +98,9 @@ valid-ref run {SMALL} --byzantine 1 --attack theirs:Attack:fails=source,error=Br
 valid-ref run {SMALL} --byzantine 1 --attack theirs:Untyped:strength=1
 valid-ref run --coins xyz
 valid-ref run --without P99
+valid-ref run --without all
+valid-ref run --without ''
+valid-ref run --without P07,P07
 valid-ref run --jobs 0
 valid-ref run nothing.json
 valid-ref run deep.json
@@ -82,15 +110,22 @@ valid-ref run --plot run.gif
 valid-ref run --plot no/such/run.svg
 valid-ref run --save full
 valid-ref run --report file/run.html
+valid-ref run --save x --report x
+valid-ref run s.json --save full/../s.json
+valid-ref run --schema --save x
+valid-ref run --byzantine 77 --save x
+valid-ref learn --graph ''
 valid-ref learn --rounds 3 --dimension 100000000000000
 valid-ref report nothing.json
 valid-ref report run.zip --rounds 5
 valid-ref report -o no/such/run.html
+valid-ref report run.zip -o run.zip
 valid-ref demo -o no/such/demo.html
 valid-ref record
 valid-ref record -o no/such/run.zip
 valid-ref record -o full
 valid-ref record -o file
+valid-ref record s.json -o s.json
 valid-ref check
 valid-ref check nothing.zip
 valid-ref check s.json
@@ -104,6 +139,10 @@ valid-ref explore --reading without:P99
 valid-ref explore --property V77
 valid-ref explore --flood E+1
 valid-ref explore --out file/out
+valid-ref explore --out file
+valid-ref explore --resume x --record ./x
+valid-ref explore --protocol lean --out out
+valid-ref explore --reading without:all
 valid-ref explore --record no/such/counts.json
 valid-ref power {SMALL} -o out
 valid-ref power {SMALL} --byzantine 1 -o file/out
@@ -115,6 +154,7 @@ valid-ref conform --fault eta
 valid-ref conform --example --timeout 0
 valid-ref conform --replay nothing.json --example
 valid-ref conform --example --save no/such/case.json
+valid-ref conform --save file -- ./file
 valid-ref conform -- ./no-such-agent
 valid-ref arena {SMALL} --agent 77 example
 valid-ref arena {SMALL} --agent a example
@@ -123,6 +163,8 @@ valid-ref arena {SMALL} -o full
 valid-ref vectors --check nothing
 valid-ref vectors full
 valid-ref vectors --bundle no/such/vectors.zip
+valid-ref vectors --write file
+valid-ref vectors full --bundle full/v2.zip
 valid-ref vectors --write --check
 valid-ref trace --root full
 valid-ref errata P99
@@ -134,12 +176,23 @@ valid-torch run fig-nonid
 valid-torch run s.json
 valid-torch run demo -o file/out
 valid-torch run demo -o full
+valid-torch run demo -o file
+valid-torch run demo -o out --cache file
+valid-torch run demo -o out --cache out
+valid-torch run demo --quick -o out --device nonsense
 valid-torch run demo -o out --jobs 0
 valid-torch run demo -o out --set rounds
 valid-torch run demo -o out --set batchh=2
 valid-torch run demo -o out --set batch=0
+valid-torch run demo -o out --set batch=true
+valid-torch run demo -o out --set prime=4
+valid-torch run demo -o out --set graph=cycle:2
+valid-torch run demo -o out --set graph=equivocation
+valid-torch run demo -o out --set graph=
+valid-torch run demo -o out --set bounds=derived
 valid-torch run demo -o out --set rounds=100000000000000
 valid-torch run demo -o out --set byzantine=[77]
+valid-torch run demo -o out --set byzantine=3,3
 valid-torch run demo -o out --set 'byzantine="a,b"'
 valid-torch run demo -o out --set 'attacks=[{{kind="gaussian", sigma=-1}}]'
 valid-torch run demo -o out --set 'rules=[{{kind="bridge-m", screened=9}}]'
@@ -154,14 +207,17 @@ valid-torch run demo -o out --attack theirs_torch:Attack:fails=making
 valid-torch run demo -o out --attack ends:Attack
 valid-torch false-alarms demo --runs 0
 valid-torch false-alarms demo --runs 2 -o file/out
+valid-torch false-alarms demo --quick --runs 2 -o out --device nonsense
 valid-torch table full
+valid-torch table full -o file
+valid-torch plot full -o file
 valid-torch plot nothing
 """.strip().splitlines()
 """None of them may do anything."""
 
 LIBRARY = re.compile(
     r"Invalid value for '[^']*':|Missing (argument|option) '[^']*'"
-    r"|No such (option|command):? '?[\w-]+|not enough memory"
+    r"|No such (option|command):? '?[\w-]+|not enough memory|device '[^']*' cannot be used"
 )
 """Where the words of a library begin, which change with its version."""
 

@@ -15,13 +15,21 @@ import torch
 from torch_backend import results
 from torch_backend.attacks import NoAttack
 from torch_backend.attacks.attack import check_attack
-from torch_backend.config.build import build_graph, data_digest, load_data, own_sources, tried_model
+from torch_backend.config.build import (
+    build_graph,
+    build_program,
+    data_digest,
+    load_data,
+    own_sources,
+    tried_model,
+)
 from torch_backend.config.experiment import Experiment, Job, experiment_document, jobs
 from torch_backend.data.dataset import Dataset
 from torch_backend.distributed import RefusedElsewhereError, Team, TeamError, share
 from torch_backend.errors import BackendError, ConfigError
 from torch_backend.job import Work, run_job
 from torch_backend.process import ALONE, Options, Stop, StoppedError, Watch, locked
+from torch_backend.program import require_device
 from torch_backend.rules.rule import check_rule
 from valid_ref import __version__
 from valid_ref.errors import ValidRefError
@@ -90,6 +98,7 @@ def run_experiment(
     team.tell(lambda: _require_fit(team, experiment, options, processes))
     dataset = load_data(experiment, data)
     own = header(experiment, dataset, options)
+    team.tell(lambda: require_program(experiment, dataset))
     _require_alike(team, own)
     with contextlib.ExitStack() as held:
         team.tell(lambda: _open(directory, own, held))
@@ -109,12 +118,13 @@ def run_experiment(
 
 
 def _require_fit(team: Team, experiment: Experiment, options: Options, processes: int) -> None:
-    """Refuse what cannot be run before anything is: parts that do not fit the graph, processes.
+    """Refuse what cannot be run before anything is: device, parts that do not fit, processes.
 
     In a team every process must have work, and there are no several jobs at once beside it.
 
-    Implements: EX-8, EX-9, EX-18.
+    Implements: EX-8, EX-9, EX-11, EX-18.
     """
+    require_device(team.device(options.device))
     if processes > 1 and team.processes > 1:
         raise ConfigError(
             f"{processes} jobs at once under torchrun: its {team.processes} processes share every "
@@ -129,6 +139,11 @@ def _require_fit(team: Team, experiment: Experiment, options: Options, processes
         if not isinstance(attack, NoAttack):
             check_attack(attack, graph, experiment.byzantine)
     share(team, graph.agents, options.chunk_of(graph.agents))
+
+
+def require_program(experiment: Experiment, dataset: Dataset) -> None:
+    """Refuse what the first job is not made of: numbers that do not go together, a wrong start."""
+    build_program(experiment, jobs(experiment)[0], dataset, torch.device("cpu"))
 
 
 def _require_alike(team: Team, own: dict[str, Any]) -> None:

@@ -26,9 +26,9 @@ from torch_backend.data.dataset import Dataset
 from torch_backend.engine import advance, diverged, start
 from torch_backend.errors import BackendError, ConfigError
 from torch_backend.estimates import statistics
-from torch_backend.experiments import header
+from torch_backend.experiments import header, require_program
 from torch_backend.process import Options, Stop, StoppedError, locked, prepare_process
-from torch_backend.program import Program
+from torch_backend.program import Program, require_device
 from torch_backend.rules import ValidRule
 from valid_ref.guarantees.calibration import Statistics
 from valid_ref.guarantees.proportion import clopper_pearson
@@ -200,7 +200,9 @@ def run_study(
 
     Implements: EX-14, EX-19.
     """
+    require_device(options.device)
     dataset = load_data(study.experiment, data)
+    require_program(study.experiment, dataset)
     own = header(study.experiment, dataset, options) | {"format": FORMAT}
     del own["jobs"]
     results.open_results(directory, own)

@@ -28,7 +28,7 @@ def require_device(name: str) -> torch.device:
     """
     try:
         device = torch.device(name)
-        torch.zeros(1, dtype=torch.int64, device=device)
+        torch.zeros(1, dtype=torch.int64, device=device).item()  # the device "meta" has no numbers
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).splitlines()[0]
         raise DeviceError(

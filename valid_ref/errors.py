@@ -25,3 +25,7 @@ class ValidRefError(Exception):
     def __reduce__(self) -> tuple[Any, ...]:
         """Let the error cross a process boundary with its clause."""
         return functools.partial(type(self), clause=self.clause), (self.message,)
+
+
+class OutputError(ValidRefError):
+    """A file or directory that cannot be written."""

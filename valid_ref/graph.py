@@ -233,8 +233,16 @@ def honest_agents(graph: AgentGraph, byzantine: Iterable[int]) -> tuple[int, ...
 
     Implements: AD-1.
     """
-    chosen = {_require_agent(graph.agents, v, " of the Byzantine set", "AD-1") for v in byzantine}
-    return tuple(agent for agent in range(graph.agents) if agent not in chosen)
+    return honest_among(graph.agents, byzantine)
+
+
+def honest_among(agents: int, byzantine: Iterable[int]) -> tuple[int, ...]:
+    """The same for the agents 0..n-1, whatever their graph.
+
+    Implements: AD-1.
+    """
+    chosen = {_require_agent(agents, v, " of the Byzantine set", "AD-1") for v in byzantine}
+    return tuple(agent for agent in range(agents) if agent not in chosen)
 
 
 def assumption_1(graph: AgentGraph, byzantine: Iterable[int]) -> AssumptionReport:

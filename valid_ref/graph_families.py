@@ -9,6 +9,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations, compress
+from typing import TypeVar
 
 import attrs
 import numpy as np
@@ -65,28 +66,21 @@ def star(agents: int) -> AgentGraph:
 
 def torus(rows: int, columns: int) -> AgentGraph:
     """A grid that wraps around, agent row * columns + column; at least three each way."""
-    height = require_integer(rows, "the rows of a torus", 3)
-    width = require_integer(columns, "the columns of a torus", 3)
+    count, height, width = _size_of_torus(rows, columns), int(rows), int(columns)
     edges = []
     for row in range(height):
         for column in range(width):
             agent = row * width + column
             edges.append((agent, row * width + (column + 1) % width))
             edges.append((agent, (row + 1) % height * width + column))
-    return AgentGraph(height * width, edges)
+    return AgentGraph(count, edges)
 
 
 def random_regular(agents: int, degree: int, seed: int) -> AgentGraph:
     """A random connected graph in which every agent has `degree` neighbours."""
     import networkx as nx
 
-    count = _size(agents, 2)
-    wanted = require_integer(degree, "the degree", 1)
-    if wanted >= count or count * wanted % 2:
-        raise GraphError(
-            f"no graph of {count} agents has degree {wanted} everywhere: "
-            "the degree must be below the number of agents and their product even"
-        )
+    count, wanted = _size_of_regular(agents, degree), int(degree)
     # The few edges that are missing are drawn where that is quicker than drawing the many.
     dense = 2 * wanted >= count
     drawn = count - 1 - wanted if dense else wanted
@@ -102,9 +96,7 @@ def random_regular(agents: int, degree: int, seed: int) -> AgentGraph:
 
 def erdos_renyi(agents: int, probability: float, seed: int) -> AgentGraph:
     """Every edge is there with the same probability, given that the graph is connected."""
-    count = _size(agents, 2)
-    if isinstance(probability, bool) or not 0 < probability <= 1:
-        raise GraphError(f"the probability of an edge must be in (0, 1], not {probability!r}")
+    count = _size_of_random(agents, probability)
     pairs = list(combinations(range(count), 2))
 
     def draw(generator: np.random.Generator) -> Edges:
@@ -120,7 +112,7 @@ def two_cliques(size: int, cross_edges: Edges | None = None) -> AgentGraph:
 
     Implements: EX-1.
     """
-    half = require_integer(size, "the size of a clique", 2)
+    half = _size_of_cliques(size) // 2
     crossing = ((0, half), (half - 1, 2 * half - 1)) if cross_edges is None else cross_edges
     left, right = (combinations(range(start, start + half), 2) for start in (0, half))
     return AgentGraph(2 * half, [*left, *right, *crossing])
@@ -134,12 +126,8 @@ def random_two_cliques(size: int, crossing: int, seed: int, disjoint: bool = Tru
 
     Implements: EX-1.
     """
-    half = require_integer(size, "the size of a clique", 2)
-    count = require_integer(crossing, "the number of cross edges", 1)
-    limit = half if disjoint else half * half
-    if count > limit:
-        kind = "disjoint " if disjoint else ""
-        raise GraphError(f"two cliques of {half} have at most {limit} {kind}cross edges: {count}")
+    half = _size_of_cliques(size, crossing, disjoint=disjoint) // 2
+    count = int(crossing)
     generator = _generator(seed)
     if disjoint:
         left, right = (generator.permutation(half)[:count] for _ in range(2))
@@ -180,12 +168,15 @@ def parse_family(text: str) -> AgentGraph:
     return family.build(*words)
 
 
-def check_family(text: str) -> None:
-    """Refuse a text that `parse_family` does not understand; no graph is made."""
-    _family_of(text)
+def family_size(text: str) -> int:
+    """How many agents the graph of such a text has; refused if there is none. No graph is made."""
+    family, words = _family_of(text)
+    return family.size(*words)
 
 
 def _family_of(text: str) -> tuple[_Family, tuple[str, ...]]:
+    if not isinstance(text, str):
+        raise GraphError(f"a graph is called by a text such as complete:5, not {text!r}")
     for family in _FAMILIES:
         match = re.fullmatch(family.pattern, text)
         if match:
@@ -198,12 +189,59 @@ def _family_of(text: str) -> tuple[_Family, tuple[str, ...]]:
     )
 
 
+def _size(agents: int, minimum: int, maximum: int | None = None) -> int:
+    count = require_integer(agents, "the number of agents", minimum)
+    if maximum is not None and count > maximum:
+        raise GraphError(f"the number of agents must be at most {maximum} here, not {count}")
+    return count
+
+
+def _size_of_torus(rows: int, columns: int) -> int:
+    height = require_integer(rows, "the rows of a torus", 3)
+    return height * require_integer(columns, "the columns of a torus", 3)
+
+
+def _size_of_regular(agents: int, degree: int) -> int:
+    count = _size(agents, 2)
+    wanted = require_integer(degree, "the degree", 1)
+    if wanted >= count or count * wanted % 2:
+        raise GraphError(
+            f"no graph of {count} agents has degree {wanted} everywhere: "
+            "the degree must be below the number of agents and their product even"
+        )
+    return count
+
+
+def _size_of_random(agents: int, probability: float) -> int:
+    count = _size(agents, 2)
+    if isinstance(probability, bool) or not 0 < probability <= 1:
+        raise GraphError(f"the probability of an edge must be in (0, 1], not {probability!r}")
+    return count
+
+
+def _size_of_cliques(size: int, crossing: int = 1, *, disjoint: bool = True) -> int:
+    half = require_integer(size, "the size of a clique", 2)
+    count = require_integer(crossing, "the number of cross edges", 1)
+    limit = half if disjoint else half * half
+    if count > limit:
+        kind = "disjoint " if disjoint else ""
+        raise GraphError(f"two cliques of {half} have at most {limit} {kind}cross edges: {count}")
+    return 2 * half
+
+
+MadeT = TypeVar("MadeT")
+
+
 @attrs.frozen
 class _Family:
-    """One graph by name: how it is written, how that is read, and what makes it."""
+    """One graph by name: how it is written and read, how many agents it has, what makes it.
+
+    `size` refuses what `build` refuses, but for a random graph that is never connected.
+    """
 
     form: str
     pattern: str
+    size: Callable[..., int]
     build: Callable[..., AgentGraph]
 
     @property
@@ -211,45 +249,54 @@ class _Family:
         return self.form.partition(":")[0]
 
 
-def _of_integers(make: Callable[..., AgentGraph]) -> Callable[..., AgentGraph]:
+def _of_integers(make: Callable[..., MadeT]) -> Callable[..., MadeT]:
     return lambda *numbers: make(*map(int, numbers))
+
+
+def _at_least(minimum: int) -> Callable[..., int]:
+    return lambda agents: _size(int(agents), minimum)
 
 
 _N = "([0-9]{1,4})"
 _SEED = ",seed=([0-9]{1,18})"
 _FAMILIES = (
-    _Family("paper", "paper", paper_graph),
-    _Family("complete:N", f"complete:{_N}", _of_integers(complete)),
-    _Family("path:N", f"path:{_N}", _of_integers(path)),
-    _Family("cycle:N", f"cycle:{_N}", _of_integers(cycle)),
-    _Family("star:N", f"star:{_N}", _of_integers(star)),
-    _Family("torus:ROWSxCOLUMNS", f"torus:{_N}x{_N}", _of_integers(torus)),
+    _Family("paper", "paper", lambda: 20, paper_graph),
+    _Family("complete:N", f"complete:{_N}", _at_least(2), _of_integers(complete)),
+    _Family("path:N", f"path:{_N}", _at_least(2), _of_integers(path)),
+    _Family("cycle:N", f"cycle:{_N}", _at_least(3), _of_integers(cycle)),
+    _Family("star:N", f"star:{_N}", _at_least(2), _of_integers(star)),
+    _Family(
+        "torus:ROWSxCOLUMNS", f"torus:{_N}x{_N}", _of_integers(_size_of_torus), _of_integers(torus)
+    ),
     _Family(
         "regular:N,DEGREE,seed=SEED",
         f"regular:{_N},{_N}{_SEED}",
+        lambda n, degree, _seed: _size_of_regular(int(n), int(degree)),
         _of_integers(random_regular),
     ),
     _Family(
         "erdos-renyi:N,PROBABILITY,seed=SEED",
         rf"erdos-renyi:{_N},([0-9]{{0,9}}\.?[0-9]{{1,18}}){_SEED}",
+        lambda n, probability, _seed: _size_of_random(int(n), float(probability)),
         lambda n, probability, seed: erdos_renyi(int(n), float(probability), int(seed)),
     ),
-    _Family("two-cliques:SIZE", f"two-cliques:{_N}", _of_integers(two_cliques)),
+    _Family(
+        "two-cliques:SIZE",
+        f"two-cliques:{_N}",
+        _of_integers(_size_of_cliques),
+        _of_integers(two_cliques),
+    ),
     _Family(
         "two-cliques:SIZE,CROSSING,seed=SEED",
         f"two-cliques:{_N},{_N}{_SEED}",
+        lambda size, crossing, _seed: _size_of_cliques(int(size), int(crossing)),
         _of_integers(random_two_cliques),
     ),
 )
+FAMILY_NAMES = frozenset(family.name for family in _FAMILIES)
+"""What the text of a graph begins with."""
 FAMILY_FORMS = tuple(family.form for family in _FAMILIES)
 """How `parse_family` wants each family written, for help texts."""
-
-
-def _size(agents: int, minimum: int, maximum: int | None = None) -> int:
-    count = require_integer(agents, "the number of agents", minimum)
-    if maximum is not None and count > maximum:
-        raise GraphError(f"the number of agents must be at most {maximum} here, not {count}")
-    return count
 
 
 def _generator(seed: int) -> np.random.Generator:

@@ -4,8 +4,10 @@ A part is a frozen attrs class whose fields are its options. In a document it is
 `kind` that names the class, or a text: `benign:fraction=0.5`, `my_attacks:Loud:sigma=3`.
 """
 
+import contextlib
 import importlib
 import json
+import math
 import re
 from collections.abc import Mapping
 from importlib.metadata import entry_points
@@ -70,7 +72,7 @@ class NamedParts:
 
     def read(self, value: Any, path: str) -> Any:
         """A part from an object with its kind and options, or from a text."""
-        found = self._words(value) if isinstance(value, str) else value
+        found = self._words(value, path) if isinstance(value, str) else value
         if not isinstance(found, Mapping):
             raise wrong(path, "an object, or a text like name:option=value", value)
         options = {key: item for key, item in found.items() if key != "kind"}
@@ -104,13 +106,13 @@ class NamedParts:
         """The classes of the entry points by their names."""
         return {name: self.find(name) for name in sorted(self.registered())}
 
-    def _words(self, text: str) -> dict[str, Any]:
+    def _words(self, text: str, path: str) -> dict[str, Any]:
         """The object that a text stands for."""
         name, _colon, rest = text.partition(":")
         found = IN_A_MODULE.fullmatch(text)
         if found is not None and name not in self.kinds:
             name, rest = found[1], found[2] or ""
-        return {"kind": name, **options_of(rest)}
+        return {"kind": name, **options_of(rest, path)}
 
     def find(self, name: object, path: str = "$") -> type:
         """The class with this name, which has all that a part needs."""
@@ -156,16 +158,28 @@ class NamedParts:
             )
 
 
-def options_of(text: str) -> dict[str, Any]:
-    """The options in `name=value,name=value`; values are JSON, or else plain strings."""
+def options_of(text: str, path: str = "$") -> dict[str, Any]:
+    """The options in `name=value,name=value`; none may stand there twice."""
     found: dict[str, Any] = {}
     for item in filter(None, OPTIONS.split(text)):
         key, _equals, value = item.partition("=")
-        try:
-            found[key.strip()] = json.loads(value)
-        except (ValueError, RecursionError):  # also an integer of too many digits
-            found[key.strip()] = value
+        if key.strip() in found:
+            raise DocumentError(f"{path}.{key.strip()}: stands twice in {text!r}", clause="VA-6")
+        found[key.strip()] = value_of(value)
     return found
+
+
+def value_of(text: str) -> Any:
+    """What a text says: JSON, a finite number as Python writes it (.1, +3), else itself."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):  # also an integer of too many digits
+        pass
+    for number in (int, float):
+        with contextlib.suppress(ValueError):
+            if math.isfinite(found := number(text)):
+                return found
+    return text
 
 
 def parse_part(kind: Any, text: str, path: str) -> Any:
@@ -173,7 +187,7 @@ def parse_part(kind: Any, text: str, path: str) -> Any:
     if reader_of(kind) is not None:
         return structure(kind, text, path)
     name, _colon, rest = text.partition(":")
-    return structure(kind, {"kind": name, **options_of(rest)}, path)
+    return structure(kind, {"kind": name, **options_of(rest, path)}, path)
 
 
 def part_of(kind: Any, value: object, path: str) -> Any:

@@ -68,7 +68,9 @@ class Reading:
         for erratum in errata:
             if erratum not in cls.switches():
                 raise ReadingError(
-                    f"no switch {erratum}; there are {', '.join(cls.switches())}", clause="VA-7"
+                    f"no switch {erratum}; there are {', '.join(cls.switches())}, and as-printed "
+                    "for all of them",
+                    clause="VA-7",
                 )
         return cls(**dict.fromkeys(errata, False))
 

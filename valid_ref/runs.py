@@ -10,7 +10,7 @@ import attrs
 
 from valid_ref.alarms import Raised
 from valid_ref.document import unstructure
-from valid_ref.errors import ValidRefError
+from valid_ref.errors import OutputError
 from valid_ref.execution import Execution, execute
 from valid_ref.guarantees.admissible import Distance, distance_to_admissible
 from valid_ref.guarantees.outcome import Judgement, judge
@@ -21,10 +21,6 @@ from valid_ref.scenario.build import Prepared, prepare
 from valid_ref.scenario.rehearse import Rehearse, rehearse
 from valid_ref.scenario.scenario import Scenario, described
 from valid_ref.wire import alarms_as_json
-
-
-class OutputError(ValidRefError):
-    """A file of a run that cannot be written."""
 
 
 @contextlib.contextmanager

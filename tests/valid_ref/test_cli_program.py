@@ -147,6 +147,47 @@ def test_a_full_disk_is_one_line(line: str, tmp_path: Path) -> None:
     assert "No space left on device" in error
 
 
+INTERRUPTING = """
+import os, signal, sys
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == MODULE:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+
+MODULE = sys.argv[1]
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.meta_path.insert(0, Interrupting())
+from HOME import main
+sys.argv = ["PROGRAM", "--version"]
+main()
+"""
+"""Ctrl-C at the moment when a module begins to be imported."""
+
+
+@pytest.mark.parametrize(
+    ("program", "module"),
+    [
+        ("valid-ref", "valid_ref.cli.program"),
+        ("valid-ref", "valid_ref.errors"),
+        ("valid-ref", "attrs"),
+        ("valid-ref", "typer"),
+        ("valid-ref", "numpy"),
+        ("valid-ref", "valid_ref.trace"),
+        ("valid-torch", "valid_ref.cli.program"),
+        ("valid-torch", "typer"),
+        ("valid-torch", "rich.console"),
+    ],
+)
+def test_ctrl_c_while_a_command_is_loaded_ends_it_without_a_word(program: str, module: str) -> None:
+    source = INTERRUPTING.replace("HOME", PROGRAMS[program]).replace("PROGRAM", program)
+    found = subprocess.run(
+        [sys.executable, "-c", source, module], capture_output=True, text=True, check=False
+    )
+    assert (found.returncode, found.stdout, found.stderr) == (130, "", "")
+
+
 LONG = {
     "explore": "valid-ref explore --max-agents 7 --jobs 2",
     "prove": "valid-ref prove --jobs 2",

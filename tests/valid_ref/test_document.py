@@ -141,7 +141,7 @@ def test_reader_and_schema_refuse_the_same_documents(data: st.DataObject) -> Non
         ('{"sed": 1}', "$.sed: unknown field; did you mean 'seed'?"),
         ('{"seed": 1.5}', "$.seed: expected an integer, found 1.5"),
         ('{"seed": true}', "$.seed: expected an integer, found true"),
-        ('{"seed": -1}', "seed -1 is no integer from 0 on"),
+        ('{"seed": -1}', "seed = -1 is not an integer from 0 on"),
         ('{"delta": 1e999}', "$.delta: expected a finite number"),
         ('{"graph": {"kind": "famly"}}', '$.graph.kind: no graph is called "famly"'),
         ('{"graph": 3}', "$.graph: expected an object, or a text"),

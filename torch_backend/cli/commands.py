@@ -18,8 +18,8 @@ import typer
 from rich.console import Console
 
 from valid_ref import __version__
-from valid_ref.cli.outputs import require_directory
-from valid_ref.cli.program import INTERRUPTED
+from valid_ref.cli.leaving import INTERRUPTED
+from valid_ref.cli.outputs import require_outputs
 
 SECONDS_BETWEEN_LINES = 30.0
 
@@ -90,13 +90,15 @@ def run(
     from torch_backend.process import Options, StoppedError
     from torch_backend.tables import print_tables
 
-    require_directory(output, "--output")
+    if no_cache and cache is not None:
+        raise typer.BadParameter("choose one of --cache and --no-cache")
+    name = Path(experiment).stem + ("-quick" if quick else "")
+    directory = Path("runs") / name if output is None else output
+    require_outputs(directories={"--output": directory, "--cache": cache})
     named = {"rules": rules, "attacks": attacks}
     lists = [f"{key}={json.dumps(words)}" for key, words in named.items() if words]
     wanted = [*lists, *(changes or ()), *(["validate=true"] if record else [])]
     chosen = load(experiment, quick=quick, changes=wanted)
-    name = Path(experiment).stem + ("-quick" if quick else "")
-    directory = Path("runs") / name if output is None else output
     names = [job.name for job in jobs_of(chosen)]
     kept = None if no_cache else cache or cache_directory()
     team = assemble(device)
@@ -194,10 +196,10 @@ def false_alarms(
     from torch_backend.process import Options, StoppedError
     from valid_ref.cli.progress import progress
 
-    require_directory(output, "--output")
-    study = Study(load(experiment, quick=quick, changes=changes or ()), runs)
     name = f"{Path(experiment).stem}{'-quick' if quick else ''}-honest"
     directory = Path("runs") / name if output is None else output
+    require_outputs(directories={"--output": directory})
+    study = Study(load(experiment, quick=quick, changes=changes or ()), runs)
     count = len(study.seeds)
     if not quiet:
         typer.echo(f"{runs} honest runs are judged, {count} runs in all, in {directory}")
@@ -246,8 +248,9 @@ def plot(
     from torch_backend.plot import plot as draw
     from torch_backend.results import read_results
 
-    require_directory(output, "--output")
-    written = draw(read_results(directory), directory / "plots" if output is None else output)
+    place = directory / "plots" if output is None else output
+    require_outputs(directories={"--output": place})
+    written = draw(read_results(directory), place)
     for path in written:
         typer.echo(path)
     if not written:
@@ -266,7 +269,7 @@ def table(
     from torch_backend.results import read_results
     from torch_backend.tables import print_tables, write_tables
 
-    require_directory(output, "--output")
+    require_outputs(directories={"--output": output})
     found = read_results(directory)
     print_tables(found, Console(highlight=False), markdown=markdown)
     if output is not None:

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import attrs
 
@@ -14,14 +14,21 @@ from torch_backend.models import MODELS, Mlp, ModelPart
 from torch_backend.options import real, whole
 from torch_backend.rules import RULES, RulePart, ValidRule
 from valid_ref.document import DocumentError, unstructure
+from valid_ref.graph import honest_among
 from valid_ref.guarantees.calibration import Tails, rank, required_runs
+from valid_ref.hashing import FieldError, PrimeField
 from valid_ref.lattice import MERSENNE_61
 from valid_ref.named_parts import NamedParts, name_of
 from valid_ref.protocols.parameters import check_lean
-from valid_ref.scenario.parts import ConfiguredBounds, Family, GraphPart, NoBounds
+from valid_ref.scenario.convert import TextOr, as_agents, as_bounds, as_graph
+from valid_ref.scenario.parts import ConfiguredBounds, Family, GraphPart, NoBounds, size_of
 from valid_ref.schedule import MOST_ROUNDS, Precision
 
 BoundsPart = ConfiguredBounds | NoBounds
+ReadGraph = Annotated[GraphPart, TextOr(GraphPart, as_graph)]
+ReadBounds = Annotated[BoundsPart, TextOr(BoundsPart, as_bounds)]
+Agents = Annotated[tuple[int, ...], TextOr(tuple[int, ...], as_agents)]
+"""What is read as a scenario reads it, texts too."""
 
 
 @attrs.frozen
@@ -175,7 +182,7 @@ class Experiment:
     data: DataPart = Mnist()
     pixels: Literal["standardised", "unit"] = "standardised"
     partition: PartitionPart = Rotated()
-    graph: GraphPart = Family("paper")
+    graph: ReadGraph = Family("paper")
     model: ModelPart = Mlp()
     batch: int = attrs.field(default=300, validator=whole(1))
     rounds: int = attrs.field(default=400, validator=whole(1, MOST_ROUNDS))
@@ -185,12 +192,12 @@ class Experiment:
     start: StartPart = RandomStart()
     rules: tuple[RulePart, ...] = (ValidRule(),)
     attacks: tuple[AttackPart, ...] = (NoAttack(),)
-    byzantine: tuple[int, ...] = (4,)
+    byzantine: Agents = (4,)
     seeds: tuple[int, ...] = (1, 2, 3)
     common_seed: int | None = attrs.field(default=None, validator=whole(0))
     evaluation: Evaluation = Evaluation()
     detection: DetectionOptions = DetectionOptions()
-    bounds: BoundsPart = NoBounds()
+    bounds: ReadBounds = NoBounds()
     validate: bool = False
     validation: Literal["paper", "lean"] = "paper"
     kappa: int = attrs.field(default=2, validator=whole(1))
@@ -199,11 +206,35 @@ class Experiment:
     def __attrs_post_init__(self) -> None:
         if self.format != FORMAT:
             raise ConfigError(f"format {self.format!r} is not {FORMAT!r}")
+        try:
+            PrimeField(self.prime)
+        except FieldError as error:
+            raise ConfigError(f"prime: {error.message}", clause=error.clause) from None
         for place, part, parts in self.parts():
             try:
                 parts.require(type(part), place)
             except DocumentError as error:
                 raise ConfigError(error.message) from None
+        self._require_lists()
+        shared = sorted(set(self.seeds) & set(self.detection.seeds))
+        if shared:
+            raise ConfigError(
+                f"seeds: {shared[0]} is also a seed of calibration; move detection.first_seed",
+                clause="EX-10",
+            )
+        if self.validation == "lean":
+            self._require_lean()
+        attacked = any(not isinstance(attack, NoAttack) for attack in self.attacks)
+        if attacked and not self.byzantine:
+            raise ConfigError("an attack needs Byzantine agents", clause="EX-8")
+        agents = size_of(self.graph)
+        if attacked and agents is not None and not honest_among(agents, self.byzantine):
+            raise ConfigError(
+                f"byzantine: all {agents} agents; at least one must be honest", clause="AD-1"
+            )
+
+    def _require_lists(self) -> None:
+        """Rules, attacks and seeds: at least one of each, none twice."""
         for name in ("rules", "attacks", "seeds"):
             values = getattr(self, name)
             if not values:
@@ -213,23 +244,19 @@ class Experiment:
                 raise ConfigError(f"{name}: one stands twice in the list")
         if min(self.seeds) < 0:
             raise ConfigError(f"seeds: {min(self.seeds)} is negative")
-        shared = sorted(set(self.seeds) & set(self.detection.seeds))
-        if shared:
+
+    def _require_lean(self) -> None:
+        """Keys and weights with which no sum of lean validation wraps.
+
+        Implements: LE-1, LE-3.
+        """
+        check_lean(self.kappa, ())
+        if self.detection.gammas and self.detection.bits > LEAN_BITS:
             raise ConfigError(
-                f"seeds: {shared[0]} is also a seed of calibration; move detection.first_seed",
-                clause="EX-10",
+                f"lean validation takes weights of at most {LEAN_BITS} bits, not "
+                f"{self.detection.bits}: a sum could wrap; set detection.bits={LEAN_BITS}",
+                clause="LE-3",
             )
-        if self.validation == "lean":
-            check_lean(self.kappa, ())
-            if self.detection.gammas and self.detection.bits > LEAN_BITS:
-                raise ConfigError(
-                    f"lean validation takes weights of at most {LEAN_BITS} bits, not "
-                    f"{self.detection.bits}: a sum could wrap; set detection.bits={LEAN_BITS}",
-                    clause="LE-3",
-                )
-        attacked = any(not isinstance(attack, NoAttack) for attack in self.attacks)
-        if attacked and not self.byzantine:
-            raise ConfigError("an attack needs Byzantine agents", clause="EX-8")
 
     def parts(self) -> tuple[tuple[str, object, NamedParts], ...]:
         """Whatever anybody may bring: where it stands, the part, and those that are known there."""

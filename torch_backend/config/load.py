@@ -11,6 +11,7 @@ from typing import Any
 from torch_backend.config.experiment import Experiment
 from torch_backend.errors import ConfigError
 from valid_ref.document import DocumentError, schema, structure
+from valid_ref.named_parts import value_of
 
 QUICK = "quick"
 """The table of a document that --quick lays over the rest."""
@@ -122,12 +123,10 @@ def _changed(node: Any, path: list[str], value: Any, change: str) -> Any:
 
 
 def _value(text: str) -> Any:
-    for prefix in ("", "0"):  # ".5" is a number to everybody but TOML
-        try:
-            return tomllib.loads(f"value = {prefix}{text}")["value"]
-        except tomllib.TOMLDecodeError:
-            continue
-    return text
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return value_of(text)  # ".5" is a number to everybody but TOML
 
 
 def experiment_schema() -> dict[str, Any]:

@@ -1,11 +1,11 @@
 """The command line: `valid-ref COMMAND`. The commands are joined in `commands`.
 
-They are loaded when they are first used, so that Ctrl-C is heeded from the start.
+They are loaded when they are first used, and nothing before Ctrl-C is heeded.
 """
 
 from typing import TYPE_CHECKING, Any
 
-from valid_ref.cli.program import carry_out
+from valid_ref.cli.leaving import leave_on_the_spot
 
 if TYPE_CHECKING:
     from valid_ref.cli.commands import app
@@ -15,6 +15,9 @@ __all__ = ["app", "main"]
 
 def main() -> None:
     """Run a command."""
+    leave_on_the_spot()
+    from valid_ref.cli.program import carry_out
+
     carry_out("valid-ref", "valid_ref.cli.commands")
 
 

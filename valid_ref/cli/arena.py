@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand
 
 from valid_ref.cli import options
-from valid_ref.cli.outputs import require_recording
+from valid_ref.cli.outputs import require_outputs
 from valid_ref.cli.progress import prepare_shown, progress_of
 from valid_ref.cli.recordings import render_verdict
 from valid_ref.named_parts import name_of
@@ -118,11 +118,11 @@ def arena(
         coins=coins,
         eps_success=eps_success,
     )
+    require_outputs(recordings={"--output": output}, inputs={"SCENARIO": scenario})
     chosen = settled(options.chosen_scenario(scenario, given))
     prepared = prepare_shown(chosen, hidden=as_json or quiet)
     pairs = [_pair(text) for text in agent or []]
     commands = assigned(pairs, prepared.parameters.graph.agents, prepared.byzantine)
-    require_recording(output, "--output")
     try:
         with (
             ending_on_signals(),

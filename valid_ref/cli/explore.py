@@ -12,14 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import attrs
 import typer
 
-from valid_ref.cli.outputs import require_directory, require_file
-from valid_ref.cli.program import INTERRUPTED
+from valid_ref.cli.leaving import INTERRUPTED
+from valid_ref.cli.outputs import require_outputs
 from valid_ref.cli.progress import progress
 from valid_ref.reading import Reading, ReadingError
+from valid_ref.scenario.convert import as_without
 
 if TYPE_CHECKING:
     from valid_ref.explore import Exploration, Settings
     from valid_ref.explore.lean import LeanSettings
+
+WRITTEN = ("explored.json", "[A-Z]*[0-9].json", "[A-Z]*[0-9].txt")
+"""The files in the directory of the counts: those of properties are called by their names."""
 
 EXPECTED = "V5 is a claim of the paper that is false (P02): that it is violated is expected"
 
@@ -93,9 +97,27 @@ def explore(
       valid-ref explore --protocol agreement --agreement-rounds diameter
       valid-ref explore --protocol lean --max-agents 3
     """  # noqa: D301 - \b keeps the lines of the examples apart
+    require_outputs(
+        files={"--resume": resume, "--record": record}, directories={"--out": out}, written=WRITTEN
+    )
     if protocol == "lean":
         from valid_ref.explore.lean import LeanSettings
 
+        for option, given in {
+            "--reading": reading != "repaired",
+            "--flood": flood,
+            "--compare": compare is not None,
+            "--null-alarm": null_alarm is not None,
+            "--agreement-rounds": agreement_rounds,
+            "--alphabet": alphabet != "null,a,b",
+            "--property": properties,
+            "--all-sets": all_sets,
+            "--no-symmetry": not symmetry,
+            "--out": out,
+            "--baseline": baseline,
+        }.items():
+            if given:
+                raise typer.BadParameter(f"--protocol lean takes no {option}")
         lean = LeanSettings(max_agents, min_agents, kappa, by_key)
         _explore_lean(lean, jobs, resume, record, as_json, quiet)
         return
@@ -113,9 +135,6 @@ def explore(
         all_sets=all_sets,
         symmetry=symmetry,
     )
-    for option, path in (("--resume", resume), ("--record", record)):
-        require_file(path, option)
-    require_directory(out, "--out")
     with _measuring(jobs, resume) as measured, progress("exploring", hidden=quiet) as watch:
         found = explore_all(settings, jobs=jobs, state_file=resume, watch=watch)
     if baseline:
@@ -201,7 +220,7 @@ def parse_reading(text: str) -> Reading:
         raise ReadingError(
             f"no reading {text!r}; write repaired, as-printed, or without:P01,P04", clause="VA-7"
         )
-    return Reading.without(*errata.split(","))
+    return Reading.without(*as_without(errata, "--reading"))
 
 
 def with_variants(

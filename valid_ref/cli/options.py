@@ -11,11 +11,10 @@ import typer
 
 from valid_ref.document import DocumentError
 from valid_ref.guarantees.calibration import required_runs
-from valid_ref.named_parts import parse_part
 from valid_ref.protocols.parameters import ParameterError
 from valid_ref.scenario import Scenario, convert, load_scenario
 from valid_ref.scenario.parts import CalibratedThresholds as Calibrated
-from valid_ref.scenario.parts import Check, ThresholdsPart, WeightsPart
+from valid_ref.scenario.parts import Check, as_thresholds, as_weights
 from valid_ref.schedule import MOST_ROUNDS
 
 
@@ -108,8 +107,8 @@ def chosen_scenario(path: Path | None, chosen: Chosen) -> Scenario:
         changes["checks"] = (
             Check(
                 chosen.weights if chosen.weights is not None else first.name,
-                _part(WeightsPart, chosen.weights, "--weights") or first.weights,
-                _part(ThresholdsPart, chosen.thresholds, "--thresholds") or first.thresholds,
+                _converted(as_weights, chosen.weights, "--weights") or first.weights,
+                _converted(as_thresholds, chosen.thresholds, "--thresholds") or first.thresholds,
             ),
         )
     found = attrs.evolve(scenario, **{k: v for k, v in changes.items() if v is not None})
@@ -129,10 +128,6 @@ def _with_level(scenario: Scenario, level: float) -> Scenario:
         for check in scenario.checks
     )
     return attrs.evolve(scenario, checks=checks)
-
-
-def _part(kind: Any, text: str | None, path: str) -> Any:
-    return None if text is None else parse_part(kind, text, path)
 
 
 def _converted(convert_text: Callable[[str, str], Any], text: str | None, path: str) -> Any:

@@ -10,13 +10,16 @@ from rich.console import Console
 from rich.table import Table
 
 from valid_ref.cli import options
-from valid_ref.cli.outputs import require_directory
+from valid_ref.cli.outputs import require_outputs
 from valid_ref.cli.progress import prepare_shown, progress
 from valid_ref.cli.summary import certified_words
 from valid_ref.document import unstructure
 from valid_ref.power import Confirmed, Found, PowerError, Searches, confirm, pushes, worst
 from valid_ref.report.curves import draw_harm, require_matplotlib
 from valid_ref.scenario.build import Prepared
+
+WRITTEN = ("searches.jsonl", "summary.json", "harm.svg")
+"""The files of the results."""
 
 MOST = 1000
 """Directions, and repeats, that can be asked for."""
@@ -67,7 +70,9 @@ def power(
         without=without,
         seed=seed,
     )
-    require_directory(output, "--output")
+    require_outputs(
+        directories={"--output": output}, written=WRITTEN, inputs={"SCENARIO": scenario}
+    )
     if plot:
         require_matplotlib(output / "harm.svg")
     chosen = options.chosen_scenario(scenario, given)

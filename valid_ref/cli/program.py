@@ -9,14 +9,14 @@ import importlib
 import os
 import signal
 import sys
-import threading
 from collections.abc import Iterator
 from typing import NoReturn, TextIO
 
+from valid_ref.cli.leaving import INTERRUPTED, heed, leave_on_the_spot
 from valid_ref.errors import ValidRefError
 from valid_ref.printable import clause_words, printable, refusal_of_file
 
-DONE, REFUSED, INTERRUPTED = 0, 2, 130
+DONE, REFUSED = 0, 2
 LONGEST = 2000
 """Characters of the longest line about what went wrong."""
 PACKAGES = {
@@ -58,20 +58,13 @@ def carry_out(program: str, commands: str, *, at_once: bool = False) -> NoReturn
 
 @contextlib.contextmanager
 def _leaving_on_the_spot() -> Iterator[None]:
-    """Ctrl-C leaves without an exception, which not every library lets through."""
-    before = signal.getsignal(signal.SIGINT)
-    if before is not signal.default_int_handler or not _in_main_thread():
-        yield
-        return
-    signal.signal(signal.SIGINT, lambda _number, _frame: os._exit(INTERRUPTED))
+    """Ctrl-C ends the process within this block; behind it, it is heeded as usual."""
+    leaving = leave_on_the_spot()
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _in_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()
+        if leaving:
+            heed()
 
 
 def _ending(error: BaseException) -> tuple[int, str]:

@@ -73,8 +73,12 @@ def prepare_shown(scenario: Scenario, *, hidden: bool, jobs: int = 1) -> Prepare
 
 def run_shown(scenario: Scenario, *, hidden: bool, jobs: int = 1) -> Run:
     """Run a scenario; rehearsals and rounds are shown."""
-    prepared = prepare_shown(scenario, hidden=hidden, jobs=jobs)
-    with progress_of(scenario, hidden=hidden) as watch:
+    return play_shown(prepare_shown(scenario, hidden=hidden, jobs=jobs), hidden=hidden)
+
+
+def play_shown(prepared: Prepared, *, hidden: bool) -> Run:
+    """Run a scenario that is ready; rounds are shown."""
+    with progress_of(prepared.scenario, hidden=hidden) as watch:
         return run_prepared(prepared, watch)
 
 

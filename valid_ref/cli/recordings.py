@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from valid_ref.cli.outputs import require_recording
+from valid_ref.cli.outputs import require_outputs
 from valid_ref.cli.progress import progress, run_shown
 from valid_ref.oracle import (
     Recording,
@@ -51,7 +51,7 @@ def record(
       valid-ref record -o run.zip
       valid-ref record scenario.json -o run.zip --anonymous
     """  # noqa: D301 - \b keeps the lines of the examples apart
-    require_recording(output, "--output")
+    require_outputs(recordings={"--output": output}, inputs={"SCENARIO": scenario})
     chosen = Scenario() if scenario is None else load_scenario(scenario)
     finished = run_shown(chosen, hidden=quiet or as_json)
     record_run(finished, output, byzantine_known=not anonymous, checksums=checksums)

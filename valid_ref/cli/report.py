@@ -10,7 +10,7 @@ from rich.console import Console
 
 from valid_ref.adversary.models import Equivocation
 from valid_ref.cli import options
-from valid_ref.cli.outputs import require_file
+from valid_ref.cli.outputs import require_outputs
 from valid_ref.cli.progress import run_shown
 from valid_ref.cli.summary import summary
 from valid_ref.explore.counterexample import FORMAT as SCRIPT_FORMAT
@@ -89,7 +89,7 @@ def report(
         eps_success=eps_success,
     )
     if not as_json:
-        require_file(output, "--output")
+        require_outputs(files={"--output": output}, inputs={"SOURCE": source})
     watched = _watched(source, chosen, hidden=quiet or as_json)
     title = f"A run of VALID: {watched.label if source is None else printable(source.name)}"
     view = view_of(title, subtitle(watched), [watched], load_specification())
@@ -111,7 +111,7 @@ def demo(
       valid-ref demo
       valid-ref demo --rounds 50 -o demo.html
     """  # noqa: D301 - \b keeps the lines of the examples apart
-    require_file(output, "--output")
+    require_outputs(files={"--output": output})
     scenarios = {
         "Everybody honest": Scenario(rounds=rounds, seed=0),
         "One agent cheats": Scenario(rounds=rounds, seed=0, byzantine=(4,), attack=Equivocation()),

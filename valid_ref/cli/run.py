@@ -10,8 +10,8 @@ from rich.console import Console
 
 from valid_ref.adversary.catalogue import describe
 from valid_ref.cli import options
-from valid_ref.cli.outputs import require_file
-from valid_ref.cli.progress import run_shown
+from valid_ref.cli.outputs import require_outputs
+from valid_ref.cli.progress import play_shown, prepare_shown
 from valid_ref.cli.report import read_script, write_page
 from valid_ref.cli.summary import summary
 from valid_ref.explore.counterexample import Script, replay_script, tell
@@ -72,12 +72,6 @@ def run(
       valid-ref run --plot run.svg --report run.html
       valid-ref run scenario.json --json
     """  # noqa: D301 - \b keeps the lines of the examples apart
-    if schema:
-        typer.echo(json.dumps(scenario_schema(), indent=1))
-        return
-    if attacks:
-        _list_attacks(as_json=as_json)
-        return
     given = options.Chosen(
         graph=graph,
         loss=loss,
@@ -96,19 +90,28 @@ def run(
         eps_success=eps_success,
     )
     outputs = {"--save": save, "--plot": plot, "--report": page}
+    if schema or attacks:
+        if scenario is not None or given != options.Chosen() or any(outputs.values()):
+            raise typer.BadParameter("--schema and --attacks run nothing: no scenario, no outputs")
+        if schema:
+            typer.echo(json.dumps(scenario_schema(), indent=1))
+        else:
+            _list_attacks(as_json=as_json)
+        return
     if scenario is not None and (script := read_script(scenario)) is not None:
         if given != options.Chosen() or any(outputs.values()):
             raise typer.BadParameter("a counterexample takes no options but --json")
         _replay(script, as_json=as_json)
         return
-    for option, path in outputs.items():
-        require_file(path, option)
+    require_outputs(files=outputs, inputs={"SCENARIO": scenario})
     if plot is not None:
         require_matplotlib(plot)
     chosen = settled(options.chosen_scenario(scenario, given))
+    text = "" if save is None else scenario_text(chosen)
+    prepared = prepare_shown(chosen, hidden=as_json or quiet, jobs=jobs)
     if save is not None:
-        save.write_text(scenario_text(chosen), encoding="utf-8")
-    finished = run_shown(chosen, hidden=as_json or quiet, jobs=jobs)
+        save.write_text(text, encoding="utf-8")
+    finished = play_shown(prepared, hidden=as_json or quiet)
     if as_json:
         typer.echo(json.dumps(finished.as_json() | {"digest": recording_digest(finished)}))
     elif quiet:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from valid_ref.cli.outputs import require_file
+from valid_ref.cli.outputs import require_outputs
 from valid_ref.cli.report import write_page
 from valid_ref.errors import ValidRefError
 from valid_ref.report import erratum_view
@@ -123,7 +123,7 @@ def errata(
     clauses = load_clauses(find_root(Path.cwd()))
     if identifier is None and report is not None:
         raise typer.BadParameter("--report needs an erratum: errata P06 --report p06.html")
-    require_file(report, "--report")
+    require_outputs(files={"--report": report})
     if identifier is None:
         rows = [row.clause for row in clauses.rows.values() if isinstance(row.clause, Erratum)]
         _list(rows, as_json=as_json)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from valid_ref.cli.outputs import require_directory, require_file
+from valid_ref.cli.outputs import require_outputs
 from valid_ref.trace import find_root, own_root, spec_directory, specification_version
 from valid_ref.vectors.document import VectorError
 from valid_ref.vectors.publish import (
@@ -85,9 +85,11 @@ def vectors(
         raise typer.BadParameter("a place goes with --write, --check or --bundle")
     if path is not None and not write and not path.exists():
         raise typer.BadParameter(f"there is no {path}")
-    require_file(to, "--bundle")
-    if write:
-        require_directory(path, "--write")
+    require_outputs(
+        files={"--bundle": to},
+        directories={"--write": path if write else None},
+        inputs={"PATH": None if write else path},
+    )
     if to is None and not write and not check:
         typer.echo(summary(families()))
         return

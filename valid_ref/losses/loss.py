@@ -120,6 +120,12 @@ def check_integer(value: int, least: int, what: str) -> None:
         raise LossError(f"{what} = {value!r} is not an integer from {least} on", clause="MO-9")
 
 
+def check_noise(noise: "Noise", spread: float) -> None:
+    """Refuse noise without a spread, and a spread without noise."""
+    if not (spread == 0 if noise is Noise.NONE else 0 < spread < np.inf):
+        raise LossError(f"noise {noise.value} does not go with spread {spread}", clause="MO-10")
+
+
 def multiply(matrix: FloatMatrix, vector: FloatVector) -> FloatVector:
     """matrix @ vector, summed in an order that no thread count changes."""
     check_point(vector, matrix.shape[1])
@@ -168,11 +174,7 @@ class Quadratic:
         return smallest, largest
 
     def __attrs_post_init__(self) -> None:
-        proper = self.spread == 0 if self.noise is Noise.NONE else 0 < self.spread < np.inf
-        if not proper:
-            raise LossError(
-                f"noise {self.noise.value} does not go with spread {self.spread}", clause="MO-10"
-            )
+        check_noise(self.noise, self.spread)
 
     @property
     def dimension(self) -> int:

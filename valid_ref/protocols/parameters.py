@@ -190,6 +190,21 @@ class LeanParameters:
             )
 
 
+def check_lean_reading(reading: Reading, checked_keys: "CheckedKeys") -> None:
+    """Refuse readings that lean validation has not.
+
+    Implements: LE-1.
+    """
+    printed = [name for name in reading.turned_off if name != "P06"]
+    if printed or checked_keys is not CheckedKeys.ALL:
+        raise ParameterError(
+            f"lean validation has no reading without {', '.join(printed)}"
+            if printed
+            else "lean validation has common keys: keys_checked must be all",
+            clause="LE-1",
+        )
+
+
 def check_lean(kappa: int, without: tuple[str, ...]) -> None:
     """Refuse a number of keys below 1 or beyond all use, and parts that do not exist.
 
@@ -262,14 +277,7 @@ class ValidParameters:
 
         Implements: LE-1, LE-3.
         """
-        printed = [name for name in self.reading.turned_off if name != "P06"]
-        if printed or self.checked_keys is not CheckedKeys.ALL:
-            raise ParameterError(
-                f"lean validation has no reading without {', '.join(printed)}"
-                if printed
-                else "lean validation has common keys: keys_checked must be all",
-                clause="LE-1",
-            )
+        check_lean_reading(self.reading, self.checked_keys)
         for weighting in self.weightings:
             reach = 2 * self.graph.agents * estimate_limit(self, weighting)
             if reach >= self.field.prime and "range" not in lean.without:

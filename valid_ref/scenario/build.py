@@ -312,6 +312,7 @@ def _byzantine(scenario: Scenario, graph: AgentGraph) -> tuple[frozenset[int], t
 
     Implements: AD-5, AD-6.
     """
+    scenario.require_agents(graph.agents)
     byzantine = frozenset(scenario.byzantine)
     demanded = assumption_1_plus if scenario.reading.P06 else assumption_1
     report = demanded(graph, byzantine)
@@ -342,8 +343,6 @@ def _private(
     Implements: LV-3, LE-4.
     """
     agents = range(len(problem.losses))
-    if scenario.keys is not None and len(scenario.keys) != len(agents):
-        raise ParameterError(f"{len(scenario.keys)} keys for {len(agents)} agents", clause="LV-3")
     private = {}
     for agent in agents:
         source = deviation.gradient_sources.get(agent, problem.gradient_source(agent))

@@ -6,24 +6,24 @@ an object from which it can be made; whatever else is refused by the name of its
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any, Protocol, get_args
 
+import attrs
 import numpy as np
 
 from valid_ref.adversary.attack import Attack
-from valid_ref.document import DocumentError, structure, wrong
+from valid_ref.document import DocumentError, schema, structure, wrong
 from valid_ref.foreign import place_of, refusing
 from valid_ref.graph import AgentGraph
 from valid_ref.losses import LogisticRegression, Loss, OwnLoss, Quadratic, RidgeLeastSquares
 from valid_ref.losses.own import check_own_loss
 from valid_ref.named_parts import part_of, refuse_class
 from valid_ref.protocols.parameters import CheckedKeys
-from valid_ref.reading import Reading
+from valid_ref.reading import Reading, ReadingError
+from valid_ref.scenario.numbers import plain
 from valid_ref.scenario.parts import (
-    AnyAttack,
-    AnyGraph,
-    AnyLoss,
+    FIELDS,
     BoundsPart,
     Check,
     DataAgent,
@@ -36,12 +36,42 @@ from valid_ref.scenario.parts import (
     Quadratics,
     Ridge,
     SchedulePart,
-    ThresholdsPart,
     ValidationPart,
+    as_thresholds,
+    as_weights,
+    named,
 )
 from valid_ref.schedule import Precision
 
 Document = Mapping[str, Any]
+
+
+@attrs.frozen
+class TextOr:
+    """Stands in `Annotated` beside a type whose values are read by one of these functions.
+
+    So other documents take what a scenario takes: `Annotated[GraphPart, TextOr(GraphPart,
+    as_graph)]`. Of a union its own classes alone are admitted.
+
+    Implements: VA-6, EX-12.
+    """
+
+    kind: Any
+    convert: Callable[[Any, str], Any]
+
+    def read(self, value: Any, path: str) -> Any:
+        """A value from its text or its document."""
+        found = self.convert(value, path)
+        return found if isinstance(found, tuple) else part_of(self.kind, found, path)
+
+    def name_of(self, value: Any) -> str:
+        """The kind of a part."""
+        return str(value.kind)
+
+    def schema(self) -> dict[str, Any]:
+        """The type, or a text."""
+        text = {"type": "string", "description": "As the command line of valid-ref takes it."}
+        return {"anyOf": [schema(self.kind), text]}
 
 
 class NetworkxGraph(Protocol):
@@ -61,9 +91,7 @@ def as_graph(
 
     Implements: VA-6, VA-10.
     """
-    if isinstance(value, str | Mapping):
-        found: GraphPart | OwnGraph = structure(AnyGraph, value, path)
-        return found
+    value = named("graph", value, path)
     refuse_class(value, path)
     with refusing(DocumentError, f"{path}: {place_of(type(value))} raises"):
         if callable(getattr(value, "is_multigraph", None)):
@@ -85,8 +113,7 @@ def as_loss(
 
     Implements: VA-6, VA-10, MO-14.
     """
-    if isinstance(value, str | Mapping):
-        value = structure(AnyLoss, value, path)
+    value = named("loss", value, path)
     refuse_class(value, path)
     if isinstance(value, get_args(LossPart)):
         part: Any = value
@@ -148,26 +175,26 @@ def as_attack(value: Attack | Document | str | None, path: str = "attack") -> At
     """
     if value is None:
         return None
-    if isinstance(value, str | Mapping):
-        named: Attack = structure(AnyAttack, value, path)
-        return named
+    value = named("attack", value, path)
     refuse_class(value, path)
     with refusing(DocumentError, f"{path}: build of {place_of(type(value))} raises"):
         built = callable(getattr(value, "build", None))
     if not built:
         raise wrong(path, 'a name like "equivocation", or an object with build(setting)', value)
-    return value
+    found: Any = value
+    attack: Attack = found
+    return attack
 
 
 def as_schedule(value: SchedulePart | Document | str, path: str = "schedule") -> SchedulePart:
     """Steps: "diminishing", "constant:alpha=0.1,eta=0.1"."""
-    found: SchedulePart = part_of(SchedulePart, value, path)
+    found: SchedulePart = part_of(SchedulePart, named("schedule", value, path), path)
     return found
 
 
 def as_bounds(value: BoundsPart | Document | str, path: str = "bounds") -> BoundsPart:
     """Norm bounds: "derived", "none", "configured:model=9,gradient=9"."""
-    found: BoundsPart = part_of(BoundsPart, value, path)
+    found: BoundsPart = part_of(BoundsPart, named("bounds", value, path), path)
     return found
 
 
@@ -175,15 +202,13 @@ def as_validation(
     value: ValidationPart | Document | str, path: str = "validation"
 ) -> ValidationPart:
     """How a run is validated: "paper", "lean", "lean:kappa=3"."""
-    found: ValidationPart = part_of(ValidationPart, value, path)
+    found: ValidationPart = part_of(ValidationPart, named("validation", value, path), path)
     return found
 
 
 def as_precision(value: Precision | Document, path: str = "precision") -> Precision:
     """f and k."""
-    if isinstance(value, Precision):
-        return value
-    found: Precision = structure(Precision, value, path)
+    found: Precision = structure(Precision, plain(value), path)
     return found
 
 
@@ -192,20 +217,18 @@ def as_checks(
 ) -> tuple[Check, ...]:
     """Checks: one or several, each a Check, or the text of its weights or of its thresholds."""
     several = [value] if isinstance(value, Check | Mapping | str) else value
+    _refuse_set(several, path)
     return tuple(_check(one, f"{path}[{index}]") for index, one in enumerate(_items(several, path)))
 
 
 def _check(value: object, path: str) -> Check:
     if isinstance(value, str):
-        kinds = {part.kind for part in get_args(ThresholdsPart)}
-        if value.partition(":")[0] in kinds:
-            return Check(thresholds=value)
-        return Check(value, weights=value)
-    if isinstance(value, Mapping):
-        found: Check = structure(Check, value, path)
+        if value.partition(":")[0] in FIELDS["thresholds"].names:
+            return Check(thresholds=as_thresholds(value, path))
+        return Check(value, weights=as_weights(value, path))
+    if isinstance(value, Mapping | Check):
+        found: Check = structure(Check, plain(value), path)
         return found
-    if isinstance(value, Check):
-        return value
     raise wrong(path, 'a Check, or a text like "polynomial:power=2"', value)
 
 
@@ -225,43 +248,65 @@ def as_without(value: str | Iterable[str], path: str = "without") -> tuple[str, 
     if isinstance(value, str):
         if value == "as-printed":
             return Reading.switches()
-        value = [item.strip().upper() for item in value.split(",") if item.strip()]
+        value = [item.upper() for item in _between_commas(value, "errata such as P07,P14", path)]
     found: tuple[str, ...] = structure(tuple[str, ...], _items(value, path), path)
+    _refuse_doubles(found, path)
+    try:
+        Reading.without(*found)
+    except ReadingError as error:
+        raise ReadingError(f"{path}: {error.message}", clause=error.clause) from None
     return found
 
 
 def as_agents(value: int | str | Iterable[int], path: str = "byzantine") -> tuple[int, ...]:
     """Agents: 4, "3,4" or a list."""
-    if isinstance(value, str):
-        return parse_integers(value, path)
-    several = _items(value, path) if isinstance(value, Iterable) else [value]
-    found: tuple[int, ...] = structure(tuple[int, ...], [as_integer(one) for one in several], path)
+    found = _integers(value, "agents such as 3,4", path)
+    for index, agent in enumerate(found):
+        if agent < 0:
+            raise DocumentError(f"{path}[{index}] = {agent} is not an agent", clause="AD-1")
+    _refuse_doubles(found, path)
     return found
 
 
-def as_keys(value: Iterable[int] | None, path: str = "keys") -> tuple[int, ...] | None:
-    """The keys of all agents."""
-    return None if value is None else as_agents(value, path)
+def as_keys(value: str | Iterable[int] | None, path: str = "keys") -> tuple[int, ...] | None:
+    """The keys of all agents: "7,8,9" or a list."""
+    if value is None:
+        return None
+    _refuse_set(value, path)
+    found = _integers(value, "a key for every agent", path)
+    if not found:
+        raise wrong(path, "a key for every agent", [])
+    return found
+
+
+def _integers(value: object, expected: str, path: str) -> tuple[int, ...]:
+    """One integer, those of a text, or those of a list."""
+    value = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+    if isinstance(value, str):
+        return parse_integers(value, path, expected)
+    several = _items(value, path) if isinstance(value, Iterable) else [value]
+    found: tuple[int, ...] = structure(tuple[int, ...], plain(several), path)
+    return found
 
 
 def as_start(value: Iterable[float] | None, path: str = "start") -> tuple[float, ...] | None:
     """x_0: a list or an array."""
     if value is None:
         return None
-    numbers = [one.item() if isinstance(one, np.generic) else one for one in _items(value, path)]
-    found: tuple[float, ...] = structure(tuple[float, ...], numbers, path)
+    _refuse_set(value, path)
+    found: tuple[float, ...] = structure(tuple[float, ...], plain(_items(value, path)), path)
     return found
 
 
-def as_integer(value: int) -> int:
-    """An integer of numpy as one of Python; anything else is left to its check."""
-    found: object = value
-    return int(found) if isinstance(found, np.integer) else value
+def as_number(value: Any) -> Any:
+    """A number of numpy as one of Python; anything else is left to its check."""
+    return plain(value)
 
 
-def as_real(value: float | None) -> float | None:
+def as_real(value: Any) -> Any:
     """An integer, or a real number of numpy, as a real number; the rest is left to its check."""
-    if value is None or isinstance(value, bool) or not isinstance(value, int | np.number):
+    value = plain(value)
+    if isinstance(value, bool) or not isinstance(value, int):
         return value
     try:
         return float(value)
@@ -269,9 +314,9 @@ def as_real(value: float | None) -> float | None:
         return math.inf
 
 
-def parse_integers(text: str, path: str = "") -> tuple[int, ...]:
+def parse_integers(text: str, path: str = "", expected: str = "integers") -> tuple[int, ...]:
     """Integers between commas."""
-    items = [item.strip() for item in text.split(",") if item.strip()]
+    items = _between_commas(text, expected, path)
     return tuple(
         structure(
             int, int(item) if re.fullmatch("-?[0-9]{1,18}", item) else item, f"{path}[{index}]"
@@ -280,8 +325,33 @@ def parse_integers(text: str, path: str = "") -> tuple[int, ...]:
     )
 
 
+def _between_commas(text: str, expected: str, path: str) -> list[str]:
+    """The items of a text, none of which is empty; a comma at its end is nothing."""
+    items = [item.strip() for item in text.strip().removesuffix(",").split(",")]
+    if not all(items):
+        raise wrong(path, expected, text)
+    return items
+
+
 def _items(value: object, path: str) -> list[Any]:
-    """The items of a list, of an array, or of whatever else can be gone through; not of a text."""
+    """The items of a list, an array, a set (sorted), or whatever can be gone through; no text's."""
+    if isinstance(value, Set):
+        return sorted(value, key=lambda one: (len(str(one)), str(one)))
     if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
-        return list(value)
+        found: object = value.tolist() if isinstance(value, np.ndarray) else list(value)
+        if isinstance(found, list):
+            return found
     raise wrong(path, "a list", value)
+
+
+def _refuse_set(value: object, path: str) -> None:
+    """Refuse a set where the order of what is in it counts."""
+    if isinstance(value, Set):
+        raise wrong(path, "a list, since a set has no order", value)
+
+
+def _refuse_doubles(items: tuple[Any, ...], path: str) -> None:
+    """Refuse a list in which something stands twice."""
+    doubles = [item for index, item in enumerate(items) if item in items[:index]]
+    if doubles:
+        raise DocumentError(f"{path}: {doubles[0]} stands twice in the list", clause="VA-6")

@@ -5,19 +5,23 @@ say which.
 """
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Protocol, get_args
 
 import attrs
 
 from valid_ref.adversary.attack import Attack
 from valid_ref.adversary.catalogue import AttackPart
-from valid_ref.document import DocumentError
+from valid_ref.document import DocumentError, structure, wrong
 from valid_ref.graph import AgentGraph, GraphError
-from valid_ref.graph_families import check_family
+from valid_ref.graph_families import FAMILY_NAMES, family_size
 from valid_ref.guarantees.calibration import Tails, rank
 from valid_ref.losses import Noise, OwnLoss
-from valid_ref.named_parts import IN_A_MODULE, NamedParts, part_of
+from valid_ref.losses.loss import check_noise
+from valid_ref.named_parts import IN_A_MODULE, NamedParts, own_kind, parse_part, part_of
 from valid_ref.protocols.parameters import ParameterError, check_lean
+from valid_ref.scenario.numbers import plain, real, whole
+from valid_ref.schedule import Precision, Schedule, ScheduleError
 
 __all__ = [
     "AnyAttack",
@@ -67,6 +71,9 @@ class Family:
     kind: ClassVar[str] = "family"
     name: str
 
+    def __attrs_post_init__(self) -> None:
+        family_size(self.name)  # refuses what is no name of a graph
+
 
 @attrs.frozen
 class Edges:
@@ -76,8 +83,21 @@ class Edges:
     agents: int
     edges: tuple[tuple[int, int], ...]
 
+    def __attrs_post_init__(self) -> None:
+        AgentGraph.from_edges(self.agents, self.edges)  # refuses what is no graph
+
 
 GraphPart = Family | Edges
+
+
+def size_of(graph: object) -> int | None:
+    """How many agents a graph has, if that can be said without building it.
+
+    Implements: MO-2.
+    """
+    if isinstance(graph, Edges):
+        return graph.agents
+    return family_size(graph.name) if isinstance(graph, Family) else None
 
 
 class OwnGraph(Protocol):
@@ -97,7 +117,7 @@ class _Graphs(NamedParts):
         if not name or IN_A_MODULE.fullmatch(value) or name in self.registered():
             return super().read(value, path)
         try:
-            check_family(value)
+            family_size(value)
         except GraphError as error:
             raise DocumentError(f"{path}: {error.message}", clause=error.clause) from None
         return Family(value)
@@ -108,14 +128,18 @@ AnyGraph = Annotated[GraphPart | OwnGraph, GRAPH_PARTS]
 """A graph of a scenario."""
 
 
+STEP = real(0, open_=True, clause="AR-2")
+"""A step is above zero."""
+
+
 @attrs.frozen
 class Diminishing:
     """alpha = a/(t+t0), eta = e0/sqrt(t+t0); a, t0, e0 from the corrected analysis if not given."""
 
     kind: ClassVar[str] = "diminishing"
-    a: float | None = None
-    t0: float | None = None
-    e0: float | None = None
+    a: float | None = attrs.field(default=None, validator=STEP)
+    t0: float | None = attrs.field(default=None, validator=real(0, clause="LM-9"))
+    e0: float | None = attrs.field(default=None, validator=STEP)
 
 
 @attrs.frozen
@@ -123,8 +147,8 @@ class Paper:
     """alpha = alpha0/(t+1), eta = eta0/sqrt(t+1), as in the paper's convergence theorem."""
 
     kind: ClassVar[str] = "paper"
-    alpha0: float
-    eta0: float
+    alpha0: float = attrs.field(validator=STEP)
+    eta0: float = attrs.field(validator=STEP)
 
 
 @attrs.frozen
@@ -132,8 +156,8 @@ class ConstantSteps:
     """The same alpha and eta in every round."""
 
     kind: ClassVar[str] = "constant"
-    alpha: float
-    eta: float
+    alpha: float = attrs.field(validator=STEP)
+    eta: float = attrs.field(validator=STEP)
 
 
 @attrs.frozen
@@ -141,8 +165,8 @@ class ExperimentSteps:
     """alpha = initial/(initial+t) and a constant eta, as in the paper's experiments."""
 
     kind: ClassVar[str] = "experiment"
-    initial: int = 5
-    eta: float = 1 / 11
+    initial: int = attrs.field(default=5, validator=whole(1, clause="EX-6"))
+    eta: float = attrs.field(default=1 / 11, validator=STEP)
 
 
 @attrs.frozen
@@ -153,8 +177,23 @@ class ExplicitSteps:
     a: tuple[int, ...]
     A: tuple[int, ...]
 
+    def of(self, rounds: int, precision: Precision) -> Schedule:
+        """The schedule of a run with so many rounds, if that is how many there are.
+
+        Implements: AR-2.
+        """
+        if len(self.a) != rounds:
+            raise ScheduleError(f"{len(self.a)} steps for {rounds} rounds", clause="AR-2")
+        return Schedule(precision, self.a, self.A)
+
 
 SchedulePart = Diminishing | Paper | ConstantSteps | ExperimentSteps | ExplicitSteps
+
+
+COUNT = whole(1, clause="MO-9")
+"""A dimension, and how many data there are."""
+RIDGE = real(0, open_=True, clause="MO-10")
+"""The ridge is mu."""
 
 
 @attrs.frozen
@@ -166,12 +205,15 @@ class RandomQuadratics:
     """
 
     kind: ClassVar[str] = "random-quadratic"
-    dimension: int = 10
-    condition: float = 4.0
-    scale: float = 1.0
+    dimension: int = attrs.field(default=10, validator=COUNT)
+    condition: float = attrs.field(default=4.0, validator=real(1, clause="MO-10"))
+    scale: float = attrs.field(default=1.0, validator=real(clause="MO-10"))
     noise: Noise = Noise.NONE
-    spread: float = 0.0
-    offset: float = 2.0
+    spread: float = attrs.field(default=0.0, validator=real(0, clause="MO-10"))
+    offset: float = attrs.field(default=2.0, validator=real(clause="MO-10"))
+
+    def __attrs_post_init__(self) -> None:
+        check_noise(self.noise, self.spread)
 
 
 @attrs.frozen
@@ -189,7 +231,10 @@ class Quadratics:
     kind: ClassVar[str] = "quadratic"
     agents: tuple[QuadraticAgent, ...]
     noise: Noise = Noise.NONE
-    spread: float = 0.0
+    spread: float = attrs.field(default=0.0, validator=real(0, clause="MO-10"))
+
+    def __attrs_post_init__(self) -> None:
+        check_noise(self.noise, self.spread)
 
 
 @attrs.frozen
@@ -206,7 +251,7 @@ class Ridge:
 
     kind: ClassVar[str] = "ridge"
     agents: tuple[DataAgent, ...]
-    ridge: float
+    ridge: float = attrs.field(validator=RIDGE)
 
 
 @attrs.frozen
@@ -215,7 +260,7 @@ class Logistic:
 
     kind: ClassVar[str] = "logistic"
     agents: tuple[DataAgent, ...]
-    ridge: float
+    ridge: float = attrs.field(validator=RIDGE)
 
 
 @attrs.frozen
@@ -223,9 +268,9 @@ class RandomRidge:
     """Ridge least squares on random data in the unit ball."""
 
     kind: ClassVar[str] = "random-ridge"
-    dimension: int = 5
-    samples: int = 20
-    ridge: float = 0.5
+    dimension: int = attrs.field(default=5, validator=COUNT)
+    samples: int = attrs.field(default=20, validator=COUNT)
+    ridge: float = attrs.field(default=0.5, validator=RIDGE)
 
 
 @attrs.frozen
@@ -233,9 +278,9 @@ class RandomLogistic:
     """L2-regularised logistic regression on random data in the unit ball."""
 
     kind: ClassVar[str] = "random-logistic"
-    dimension: int = 5
-    samples: int = 20
-    ridge: float = 0.5
+    dimension: int = attrs.field(default=5, validator=COUNT)
+    samples: int = attrs.field(default=20, validator=COUNT)
+    ridge: float = attrs.field(default=0.5, validator=RIDGE)
 
 
 LossPart = RandomQuadratics | Quadratics | Ridge | Logistic | RandomRidge | RandomLogistic
@@ -253,7 +298,7 @@ class DerivedBounds:
     """B_t and C_t of the bounded-iterates lemma; F0 may be set above that of the losses."""
 
     kind: ClassVar[str] = "derived"
-    loss_at_zero: float | None = None
+    loss_at_zero: float | None = attrs.field(default=None, validator=real(0, clause="MO-10"))
 
 
 @attrs.frozen
@@ -261,8 +306,8 @@ class ConfiguredBounds:
     """The same bounds in every round, as real numbers."""
 
     kind: ClassVar[str] = "configured"
-    model: float
-    gradient: float
+    model: float = attrs.field(validator=real(0, open_=True, clause="LV-2"))
+    gradient: float = attrs.field(validator=real(0, open_=True, clause="LV-2"))
 
 
 @attrs.frozen
@@ -280,14 +325,8 @@ class Exponential:
     """w_t = round(2^bits gamma^(T-t))."""
 
     kind: ClassVar[str] = "exponential"
-    gamma: float
-    bits: int = 30
-
-    def __attrs_post_init__(self) -> None:
-        if not 0 <= self.gamma <= 1 or not 0 <= self.bits <= 60:
-            raise ParameterError(
-                f"gamma = {self.gamma}, bits = {self.bits}: outside 0..1 or 0..60", clause="GV-1"
-            )
+    gamma: float = attrs.field(validator=real(0, 1, clause="GV-1"))
+    bits: int = attrs.field(default=30, validator=whole(0, 60, clause="GV-1"))
 
 
 @attrs.frozen
@@ -295,11 +334,7 @@ class Polynomial:
     """w_t = t^power."""
 
     kind: ClassVar[str] = "polynomial"
-    power: int = 1
-
-    def __attrs_post_init__(self) -> None:
-        if not 0 <= self.power <= 64:
-            raise ParameterError(f"power = {self.power}: outside 0..64", clause="GV-1")
+    power: int = attrs.field(default=1, validator=whole(0, 64, clause="GV-1"))
 
 
 WeightsPart = Exponential | Polynomial
@@ -314,11 +349,11 @@ class CertifiedThresholds:
     """
 
     kind: ClassVar[str] = "certificate"
-    theta: float = 0.05
-    start_radius: float | None = None
-    model_radius: float | None = None
-    gradient_bound: float | None = None
-    kurtosis: float | None = None
+    theta: float = attrs.field(default=0.05, validator=real(0, 1, open_=True, clause="GU-9"))
+    start_radius: float | None = attrs.field(default=None, validator=real(0, clause="GU-9"))
+    model_radius: float | None = attrs.field(default=None, validator=real(0, clause="GU-9"))
+    gradient_bound: float | None = attrs.field(default=None, validator=real(0, clause="GU-9"))
+    kurtosis: float | None = attrs.field(default=None, validator=real(1, clause="GU-9"))
 
 
 @attrs.frozen
@@ -326,8 +361,8 @@ class ConfiguredThresholds:
     """eps_opt, and delta + eps_het, as real numbers."""
 
     kind: ClassVar[str] = "configured"
-    optimality: float
-    heterogeneity: float
+    optimality: float = attrs.field(validator=real(0, open_=True, clause="GV-7"))
+    heterogeneity: float = attrs.field(validator=real(0, open_=True, clause="GV-7"))
 
 
 MOST_REHEARSALS = 10**6
@@ -344,32 +379,29 @@ class CalibratedThresholds:
     """
 
     kind: ClassVar[str] = "calibrated"
-    level: float = 0.05
-    runs: int = 29
-    pilots: int = 10
+    level: float = attrs.field(default=0.05, validator=real(0, 1, open_=True, clause="GU-12"))
+    runs: int = attrs.field(default=29, validator=whole(1, MOST_REHEARSALS, clause="GU-12"))
+    pilots: int = attrs.field(default=10, validator=whole(1, MOST_REHEARSALS, clause="GU-12"))
     tails: Tails = Tails.UPPER
 
     def __attrs_post_init__(self) -> None:
-        if not 1 <= self.pilots <= MOST_REHEARSALS or self.runs > MOST_REHEARSALS:
-            raise ParameterError(
-                f"pilots = {self.pilots}, runs = {self.runs}: not within 1..{MOST_REHEARSALS}",
-                clause="GU-12",
-            )
         rank(self.level, self.runs)
 
 
 ThresholdsPart = CertifiedThresholds | ConfiguredThresholds | CalibratedThresholds
 
 
-def as_weights(value: WeightsPart | Mapping[str, Any] | str) -> WeightsPart:
+def as_weights(value: WeightsPart | Mapping[str, Any] | str, path: str = "weights") -> WeightsPart:
     """Weights from themselves, a text such as "polynomial:power=2", or a document."""
-    found: WeightsPart = part_of(WeightsPart, value, "weights")
+    found: WeightsPart = part_of(WeightsPart, named("weights", value, path), path)
     return found
 
 
-def as_thresholds(value: ThresholdsPart | Mapping[str, Any] | str) -> ThresholdsPart:
+def as_thresholds(
+    value: ThresholdsPart | Mapping[str, Any] | str, path: str = "thresholds"
+) -> ThresholdsPart:
     """Thresholds from themselves, a text such as "certificate:theta=0.1", or a document."""
-    found: ThresholdsPart = part_of(ThresholdsPart, value, "thresholds")
+    found: ThresholdsPart = part_of(ThresholdsPart, named("thresholds", value, path), path)
     return found
 
 
@@ -382,6 +414,10 @@ class Check:
     thresholds: ThresholdsPart = attrs.field(
         default=CalibratedThresholds(), converter=as_thresholds
     )
+
+    def __attrs_post_init__(self) -> None:
+        if type(self.name) is not str or not self.name:
+            raise ParameterError("a check has a name, which is a text", clause="GV-12")
 
 
 @attrs.frozen
@@ -399,7 +435,7 @@ class Lean:
     """
 
     kind: ClassVar[str] = "lean"
-    kappa: int = 2
+    kappa: int = attrs.field(default=2, converter=plain)
     without: tuple[str, ...] = ()
 
     def __attrs_post_init__(self) -> None:
@@ -407,3 +443,93 @@ class Lean:
 
 
 ValidationPart = PaperValidation | Lean
+
+
+# What stands in which field.
+
+
+@attrs.frozen
+class _Field:
+    """A field whose parts have names: what such a part is, an example, its type and classes."""
+
+    what: str
+    example: str
+    admitted: Any
+    union: Any
+    others: frozenset[str] = frozenset()
+
+    @property
+    def classes(self) -> tuple[type, ...]:
+        """The classes of the package."""
+        return get_args(self.union)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All names that a text can begin with."""
+        return self.others | {name for part in self.classes if (name := own_kind(part))}
+
+
+FIELDS: Mapping[str, _Field] = MappingProxyType(
+    {
+        "graph": _Field("a graph", "complete:5", AnyGraph, GraphPart, FAMILY_NAMES),
+        "loss": _Field("a loss", "random-ridge:samples=30", AnyLoss, LossPart),
+        "schedule": _Field("a schedule", "constant:alpha=0.1,eta=0.1", SchedulePart, SchedulePart),
+        "bounds": _Field("bounds", "configured:model=9,gradient=9", BoundsPart, BoundsPart),
+        "weights": _Field("weights", "polynomial:power=2", WeightsPart, WeightsPart),
+        "thresholds": _Field("thresholds", "certificate:theta=0.1", ThresholdsPart, ThresholdsPart),
+        "attack": _Field("an attack", "gaussian:sigma=0.3", AnyAttack, AttackPart),
+        "validation": _Field("a validation", "lean:kappa=3", ValidationPart, ValidationPart),
+    }
+)
+"""The fields of a scenario, and of its checks, that take the text of a part."""
+
+
+def named(field: str, value: Any, path: str) -> Any:
+    """What a text or a document names, or a part of the package itself, all held to one form.
+
+    A part of another field is refused with the name of that field; what is none of all these is
+    given back as it is.
+
+    Implements: VA-6.
+    """
+    here = FIELDS[field]
+    if isinstance(value, str) and not value.strip():
+        raise wrong(path, f'{here.what} such as "{here.example}"', value)
+    _refuse_stranger(field, value, path)
+    if isinstance(value, str):
+        return parse_part(here.admitted, value, path)
+    if isinstance(value, Mapping):
+        return structure(here.admitted, plain(value), path)
+    if type(value) in here.classes:
+        options = {key: item for key, item in plain(value).items() if key != "kind"}
+        return structure(type(value), options, path)
+    return value
+
+
+def _refuse_stranger(field: str, value: Any, path: str) -> None:
+    """Refuse what belongs into another field, saying into which."""
+    name: object = None
+    if isinstance(value, str):
+        name = None if IN_A_MODULE.fullmatch(value) else value.partition(":")[0].strip()
+    elif isinstance(value, Mapping):
+        name = value.get("kind")
+    elif any(type(value) in one.classes for one in FIELDS.values()):
+        name = own_kind(type(value))
+    here = FIELDS[field]
+    found = {key: one for key, one in FIELDS.items() if name in one.names}
+    reader = next(
+        (one for one in (GRAPH_PARTS, LOSS_PARTS, ATTACK_PARTS) if one.what == field), None
+    )
+    if not found or field in found or (reader is not None and name in reader.registered()):
+        return
+    places = [f"--{key}" if path.startswith("--") else IN_CHECKS.get(key, key) for key in found]
+    whats = [one.what for one in found.values()]
+    raise DocumentError(
+        f"{path}: {name!r} is {' or '.join(whats)}, not {here.what}: give it as "
+        f"{' or '.join(dict.fromkeys(places))}",
+        clause="VA-6",
+    )
+
+
+IN_CHECKS: Mapping[str, str] = MappingProxyType({"weights": "checks", "thresholds": "checks"})
+"""Where the parts of a check stand in a scenario."""

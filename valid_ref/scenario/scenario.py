@@ -19,11 +19,14 @@ from valid_ref.document import (
     unstructure,
 )
 from valid_ref.foreign import refusing
+from valid_ref.graph import GraphError, honest_among
+from valid_ref.hashing import FieldError, PrimeField
 from valid_ref.lattice import MERSENNE_61
 from valid_ref.named_parts import NamedParts, name_of
-from valid_ref.protocols.parameters import CheckedKeys
+from valid_ref.protocols.parameters import CheckedKeys, ParameterError, check_lean_reading
 from valid_ref.reading import Reading
 from valid_ref.scenario import convert
+from valid_ref.scenario.numbers import require_whole
 from valid_ref.scenario.parts import (
     ATTACK_PARTS,
     GRAPH_PARTS,
@@ -35,11 +38,14 @@ from valid_ref.scenario.parts import (
     Check,
     DerivedBounds,
     Diminishing,
+    ExplicitSteps,
     Family,
+    Lean,
     PaperValidation,
     RandomQuadratics,
     SchedulePart,
     ValidationPart,
+    size_of,
 )
 from valid_ref.schedule import MOST_ROUNDS, Precision
 
@@ -69,13 +75,13 @@ class Scenario:
     format: str = FORMAT
     graph: AnyGraph = attrs.field(default=Family("paper"), converter=convert.as_graph)
     loss: AnyLoss = attrs.field(default=RandomQuadratics(), converter=convert.as_loss)
-    rounds: int = attrs.field(default=200, converter=convert.as_integer)
+    rounds: int = attrs.field(default=200, converter=convert.as_number)
     schedule: SchedulePart = attrs.field(default=Diminishing(), converter=convert.as_schedule)
     precision: Precision = attrs.field(default=Precision(), converter=convert.as_precision)
-    prime: int = attrs.field(default=MERSENNE_61, converter=convert.as_integer)
+    prime: int = attrs.field(default=MERSENNE_61, converter=convert.as_number)
     start: tuple[float, ...] | None = attrs.field(default=None, converter=convert.as_start)
-    batch: int = attrs.field(default=1, converter=convert.as_integer)
-    seed: int | None = None
+    batch: int = attrs.field(default=1, converter=convert.as_number)
+    seed: int | None = attrs.field(default=None, converter=convert.as_number)
     coins: str | None = None
     keys: tuple[int, ...] | None = attrs.field(default=None, converter=convert.as_keys)
     bounds: BoundsPart = attrs.field(default=DerivedBounds(), converter=convert.as_bounds)
@@ -95,27 +101,68 @@ class Scenario:
     def __attrs_post_init__(self) -> None:
         if self.format != FORMAT:
             raise DocumentError(f"format {self.format!r} is not {FORMAT!r}", clause="VA-6")
-        for name in ("rounds", "prime", "batch"):
-            structure(int, getattr(self, name), name)
-        if self.rounds > MOST_ROUNDS:
-            raise DocumentError(f"rounds = {self.rounds}: at most {MOST_ROUNDS}", clause="VA-6")
-        if self.seed is not None and (type(self.seed) is not int or self.seed < 0):
-            raise DocumentError(f"seed {self.seed!r} is no integer from 0 on", clause="VA-6")
+        self._check_numbers()
+        self._check_field()
         if self.coins is not None:
             check_hexadecimal(self.coins)
             if self.seed is not None:
                 raise DocumentError("there are coins already: no seed beside them", clause="VA-6")
         if self.attack is not None and not self.byzantine:
             raise DocumentError("an attack needs Byzantine agents", clause="AD-1")
+        known = size_of(self.graph)
+        if known is not None:  # a graph of somebody's own must be built first (`prepare`)
+            self.require_agents(known)
+        self._check_parts()
+
+    def _check_numbers(self) -> None:
+        for name, least, most, clause in (
+            ("rounds", 1, MOST_ROUNDS, "LM-1"),
+            ("batch", 1, None, "MO-9"),
+            ("prime", 2, None, "HA-1"),
+            ("seed", 0, None, "VA-6"),
+        ):
+            if name != "seed" or self.seed is not None:
+                require_whole(getattr(self, name), least, most, name=name, clause=clause)
         for name in ("delta", "eps_success"):
             value = getattr(self, name)
             if value is not None:
                 structure(float, value, name)
             if value is not None and not 0 <= value < math.inf:
                 raise DocumentError(f"{name} = {value} is no number from 0 on", clause="MO-11")
-        Reading.without(*self.without)
+
+    def _check_parts(self) -> None:
+        """Refuse parts that do not go with one another."""
+        if isinstance(self.schedule, ExplicitSteps):
+            self.schedule.of(self.rounds, self.precision)
+        if len({check.name for check in self.checks}) < len(self.checks):
+            raise ParameterError("two checks have the same name", clause="GV-12")
+        if isinstance(self.validation, Lean):
+            check_lean_reading(self.reading, self.keys_checked)
         if self.keys is not None and not isinstance(self.validation, PaperValidation):
             raise DocumentError("lean validation has no keys of single agents", clause="LE-4")
+
+    def _check_field(self) -> None:
+        """Refuse a p that is no prime, and keys that are not below it."""
+        name = "prime"
+        try:
+            field = PrimeField(self.prime)
+            name = "keys"
+            for key in self.keys or ():
+                field.check_key(key)
+        except FieldError as error:
+            raise FieldError(f"{name}: {error.message}", clause=error.clause) from None
+
+    def require_agents(self, agents: int) -> None:
+        """Refuse Byzantine agents that a graph of so many has not, all of them, and other keys.
+
+        Implements: AD-1, LV-3.
+        """
+        if not honest_among(agents, self.byzantine):
+            raise GraphError(
+                f"byzantine: all {agents} agents; at least one must be honest", clause="AD-1"
+            )
+        if self.keys is not None and len(self.keys) != agents:
+            raise ParameterError(f"{len(self.keys)} keys for {agents} agents", clause="LV-3")
 
     @property
     def reading(self) -> Reading:

@@ -32,9 +32,7 @@ def build_schedule(scenario: Scenario, graph: AgentGraph, problem: Problem) -> S
     part, T, precision = scenario.schedule, scenario.rounds, scenario.precision
     match part:
         case ExplicitSteps():
-            if len(part.a) != T:
-                raise ScheduleError(f"{len(part.a)} steps for {T} rounds", clause="AR-2")
-            return Schedule(precision, part.a, part.A)
+            return part.of(T, precision)
         case ConstantSteps():
             return make_schedule(T, constant(part.alpha), constant(part.eta), precision)
         case Paper():

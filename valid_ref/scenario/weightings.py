@@ -61,8 +61,6 @@ def build_weightings(
     """
     if not scenario.checks:
         return (), ("no global checks: GV-5 and GV-6 are turned off by the scenario",)
-    if len({check.name for check in scenario.checks}) < len(scenario.checks):
-        raise ParameterError("two checks have the same name", clause="GV-12")
     trial = with_weights(scenario, parameters)
     calibrated = _calibrated(scenario, trial, problem, rehearsals)
     weightings, notes = list[Weighting](), list[str]()

@@ -256,3 +256,33 @@ def test_the_options_of_the_specification_are_those_of_the_documents() -> None:
     assert parts - {"sigma"} <= named
     top = {name.partition(".")[0] for name in named}
     assert set(document) - {"about", "format", "figures"} <= top
+
+
+@pytest.mark.checks("EX-12")
+def test_graph_bounds_and_agents_are_read_as_a_scenario_reads_them() -> None:
+    texts = ("graph=complete:5", "bounds=configured:model=.5,gradient=+3", "byzantine=3,1")
+    documents = (
+        'graph={kind="family", name="complete:5"}',
+        'bounds={kind="configured", model=0.5, gradient=3}',
+        "byzantine=[3, 1]",
+    )
+    assert load("demo", changes=texts) == load("demo", changes=documents)
+    assert load("demo", changes=["detection.level=+1_0e-2"]).detection.level == 0.1
+
+
+@pytest.mark.checks("EX-12", "AD-1", "HA-1")
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("graph=cycle:2", "demo: graph: the number of agents must be at least 3"),
+        ("graph=equivocation", "'equivocation' is an attack, not a graph"),
+        ("bounds=derived", "names: configured, none"),
+        ("byzantine=[-1]", "byzantine[0] = -1 is not an agent"),
+        ("byzantine=[77]", "unknown agent 77"),
+        ("prime=15", "prime: p = 15 is not a prime number"),
+    ],
+)
+def test_what_an_experiment_can_see_is_refused_when_it_is_read(change: str, words: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load("demo", changes=[change])
+    assert words in str(caught.value)

@@ -167,7 +167,7 @@ def test_keys_come_from_the_seed_or_from_the_scenario() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"graph": parts.Edges(3, ((0, 1),))}, "disconnected"),
+        ({"graph": {"kind": "edges", "agents": 3, "edges": [[0, 1]]}}, "disconnected"),
         ({"start": (1.0, 2.0)}, "start has 2 entries"),
         ({"start": (1e9,)}, "beyond"),
         ({"keys": (1, 2)}, "2 keys for 3 agents"),
@@ -176,8 +176,8 @@ def test_keys_come_from_the_seed_or_from_the_scenario() -> None:
         ({"prime": 3}, "leave no room"),
         ({"prime": 3, "without": ("P20",)}, "not larger than the hashed length"),
         ({"loss": parts.Quadratics((ONE,))}, "1 losses for 3 agents"),
-        ({"loss": parts.RandomRidge(0, 3)}, "below 1"),
-        ({"batch": 0}, "K = 0 is not an integer from 1 on"),
+        ({"loss": {"kind": "random-ridge", "dimension": 0}}, "dimension = 0 is not an integer"),
+        ({"batch": 0}, "batch = 0 is not an integer from 1 on"),
         ({"schedule": parts.ExplicitSteps((1,), (1,))}, "1 steps for 4 rounds"),
         ({"schedule": parts.ConstantSteps(0.1, 0.9)}, "above 1, so mixing is no convex"),
         ({"bounds": parts.DerivedBounds(0.001)}, "below the losses' F0"),
