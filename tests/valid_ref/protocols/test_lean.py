@@ -420,7 +420,7 @@ def test_evaluations_are_what_the_formula_says(graph: AgentGraph) -> None:
     ],
 )
 def test_the_table_of_the_chapter(name: str, row: str) -> None:
-    """Bytes of learning, of the paper's validation and of lean validation, as printed."""
+    """Rounds, bytes and polynomials of the paper's validation and of lean validation, as printed."""
     text, d, T = CHAPTER.read_text(encoding="utf-8"), 109386, 300
     graph = parse_family(name)
     weights = support.weighting(tuple(range(1, T + 1)))
@@ -434,13 +434,25 @@ def test_the_table_of_the_chapter(name: str, row: str) -> None:
         lean=LeanParameters(2, RUN),
     )
     n, E = graph.agents, graph.edge_count
-    degrees = [graph.degree(v) for v in range(n)]
-    mean = sum(one.size for one in traffic(parameters)) / n / 1e6
+    degrees, sent = [graph.degree(v) for v in range(n)], traffic(parameters)
     learning = sum(16 * d * T * degree for degree in degrees) / n / 1e6
     paper = [8 * (2 * k * (8 * E * n + n) + 4 * k * E * d) + (n - 1) * k for k in degrees]
-    share = f"{100 * mean / learning:.3f}".lstrip("0")
-    numbers = f"{learning:.0f} MB | {sum(paper) / n / 1e6:.0f} MB | {mean:.2f} MB | {share} %"
-    assert f"| {row} | {numbers} |" in text
+    rows = {
+        "paper's": (
+            Valid(attrs.evolve(parameters, lean=None)).rounds - T,
+            sum(paper) / n / 1e6,
+            sum(2 * T * (degree + 1) * n for degree in degrees) / n,
+        ),
+        "lean": (
+            Valid(parameters).rounds - T,
+            sum(one.size for one in sent) / n / 1e6,
+            sum(one.evaluations for one in sent) / n,
+        ),
+    }
+    for kind, (rounds, size, evaluations) in rows.items():
+        share = f"{100 * size / learning:.3f}".removeprefix("0")
+        numbers = f"{rounds} | {size:.2f} MB | {share} % | {evaluations:.0f}"
+        assert f"| {row} | {kind} | {numbers} |" in text
 
 
 # Checks at the end.
