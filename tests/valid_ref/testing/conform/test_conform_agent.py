@@ -75,7 +75,7 @@ def test_the_example_needs_the_standard_library_only() -> None:
         if isinstance(node, ast.Import | ast.ImportFrom)
         for name in ([ast.alias(node.module)] if isinstance(node, ast.ImportFrom) else node.names)
     }
-    assert names == {"json", "math", "sys", "typing"}
+    assert names == {"hashlib", "json", "math", "sys", "typing"}
     assert names <= sys.stdlib_module_names
 
 
@@ -99,9 +99,12 @@ def test_large_integers_may_be_decimal_strings(cases, played, made) -> None:
     class Wordy(plain):
         """Reads strings as integers; writes every number of vectors as a string."""
 
-        def start(self, parameters, agent, key):
-            seen.add(type(key))
-            return super().start(number(parameters), number(agent), number(key))
+        def start(self, parameters, agent, **secret):
+            seen.update(type(key) for key in secret.values())
+            named = {**number(parameters)}
+            if "lean" in parameters:
+                named["lean"] = {**named["lean"], "run": parameters["lean"]["run"]}
+            return super().start(named, number(agent), **number(secret))
 
         def mix(self, **fields):
             reply = super().mix(**fields)
@@ -118,7 +121,7 @@ def test_large_integers_may_be_decimal_strings(cases, played, made) -> None:
             return {**reply, "model": text(reply["model"])}
 
     assert first_finding(Session(ObjectPeer(Wordy), played=played), cases) is None
-    assert seen == {int, str}
+    assert seen == {int, str, list}
 
 
 @pytest.mark.checks("CF-16")
