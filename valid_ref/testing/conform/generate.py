@@ -83,8 +83,8 @@ def _cases(draw: st.DrawFn, max_agents: int, max_rounds: int, lean: bool) -> Con
     peaceful = draw(
         scenarios(graph, max_rounds=max_rounds, max_dimension=3, validations=validations)
     )
-    if graph.max_degree > 1 << peaceful.precision.step_bits:
-        peaceful = attrs.evolve(peaceful, bounds=WIDE)  # the steps are too large for derived ones
+    if len(agents) > FEW and not _fits(peaceful):
+        peaceful = attrs.evolve(peaceful, bounds=WIDE)  # derived ones need smaller steps
     varied = _varied(draw, attrs.evolve(peaceful, byzantine=tuple(sorted(byzantine))))
     some = attacks(varied) | fitting_attacks(varied) | _crowds(varied) if byzantine else st.none()
     scenario = attrs.evolve(varied, attack=draw(some))
@@ -149,11 +149,16 @@ def _varied(draw: st.DrawFn, scenario: Scenario) -> Scenario:
     if draw(st.booleans()):
         changes["checks"] = draw(problems.checks((TIGHT, problems.FAIR)))
     varied = attrs.evolve(scenario, **changes)
+    return varied if _fits(varied) else scenario
+
+
+def _fits(scenario: Scenario) -> bool:
+    """Whether a scenario is admitted."""
     try:
-        prepare(varied)
+        prepare(scenario)
     except ValidRefError:
-        return scenario
-    return varied
+        return False
+    return True
 
 
 def _keys(scenario: Scenario, prime: int) -> st.SearchStrategy[tuple[int, ...]]:
