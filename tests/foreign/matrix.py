@@ -14,6 +14,7 @@ from pathlib import Path
 
 import attrs
 
+from tests.support import played
 from valid_ref.adversary.lean_attacks import SplitOpening, WrongSum
 from valid_ref.adversary.models import Equivocation
 from valid_ref.adversary.reports import EstimateLiar
@@ -23,7 +24,9 @@ from valid_ref.scenario.parts import Family, Lean, RandomQuadratics
 from valid_ref.testing.arena.judge import ArenaJudgement, judged, play
 from valid_ref.testing.arena.network import processes
 from valid_ref.testing.conform import kit
+from valid_ref.testing.conform.cases import fixed_cases
 from valid_ref.testing.conform.faults import AGENT
+from valid_ref.testing.conform.generate import find_divergence
 from valid_ref.testing.conform.process import ProcessPeer
 from valid_ref.vectors.publish import differences, families
 
@@ -122,8 +125,8 @@ def mixed(scenario: Scenario, implementations: list[Implementation]) -> dict[int
 def in_arena(scenario: Scenario, commands: Mapping[int, tuple[str, ...]]) -> ArenaJudgement:
     """The network of these processes, judged."""
     with processes(commands, TIMEOUT) as (peers, together):
-        played = play(prepare(scenario), peers, together)
-    return judged(played, scenario, None)
+        found = play(prepare(scenario), peers, together)
+    return judged(found, scenario, None)
 
 
 def _vectors_cell(implementation: Implementation) -> str:
@@ -135,7 +138,12 @@ def _vectors_cell(implementation: Implementation) -> str:
 
 
 def _conform_cell(implementation: Implementation, examples: int) -> str:
-    report = kit.conform(ProcessPeer(implementation.agent, TIMEOUT), examples)
+    session = kit.Session(ProcessPeer(implementation.agent, TIMEOUT), played=played)
+    report = kit.judge(
+        session,
+        lambda one: kit.first_finding(one, fixed_cases()),
+        lambda one: find_divergence(one, examples, seed=0),
+    )
     return f"{report.cases} cases" if report.conforms else f"{report.status.value.upper()}"
 
 

@@ -73,7 +73,9 @@ def test_every_vector_passes(foreign: Implementation) -> None:
 
 @pytest.mark.checks("CF-11")
 def test_every_answer_is_as_specified(foreign: Implementation) -> None:
-    cases = fixed_cases()
+    """In every fourth case of lean validation; the deep test has all of them."""
+    pairs = enumerate(fixed_cases())
+    cases = [case for number, case in pairs if case.validation == "paper" or number % 4 == 0]
     session = kit.Session(ProcessPeer(foreign.agent, TIMEOUT), played=played)
     report = kit.judge(
         session,

@@ -22,6 +22,12 @@ def cases() -> tuple[ConformCase, ...]:
 
 
 @pytest.fixture(scope="session")
+def fewer(cases) -> tuple[ConformCase, ...]:
+    """All of the paper's validation, and every fourth of lean validation."""
+    return tuple(c for number, c in enumerate(cases) if c.validation == "paper" or number % 4 == 0)
+
+
+@pytest.fixture(scope="session")
 def lean(cases) -> tuple[ConformCase, ...]:
     """Those of lean validation."""
     return tuple(case for case in cases if case.validation == "lean")

@@ -37,13 +37,13 @@ def text(value):
 
 
 @pytest.mark.checks("CF-1", "CF-2", "CF-5", "CF-6", "CF-8", "CF-10", "CF-17")
-def test_the_example_conforms_as_a_process(cases, played) -> None:
+def test_the_example_conforms_as_a_process(fewer, played) -> None:
     told = []
     session = Session(ProcessPeer([sys.executable, str(AGENT)]), told.append, played=played)
-    report = judge(session, lambda one: first_finding(one, cases))
+    report = judge(session, lambda one: first_finding(one, fewer))
     assert report.status is Status.CONFORMS, report.finding
     assert report.agent == "example"
-    assert told == list(range(1, len(cases) + 1))
+    assert told == list(range(1, len(fewer) + 1))
 
 
 @pytest.mark.checks("CF-11", "CF-15", "CF-16")
@@ -80,13 +80,13 @@ def test_the_example_needs_the_standard_library_only() -> None:
 
 
 @pytest.mark.checks("CF-2")
-def test_sending_everything_in_every_flood_round_may_be_declared(cases, played, made) -> None:
+def test_sending_everything_in_every_flood_round_may_be_declared(fewer, played, made) -> None:
     resending = Session(ObjectPeer(made(a=FLOOD, b=SAYS_HELD)), played=played)
-    assert first_finding(resending, cases) is None
-    undeclared = first_finding(Session(ObjectPeer(made(a=FLOOD)), played=played), cases)
+    assert first_finding(resending, fewer) is None
+    undeclared = first_finding(Session(ObjectPeer(made(a=FLOOD)), played=played), fewer)
     assert undeclared is not None
     assert undeclared.clause == "VB-4"
-    declared = first_finding(Session(ObjectPeer(made(a=SAYS_HELD)), played=played), cases)
+    declared = first_finding(Session(ObjectPeer(made(a=SAYS_HELD)), played=played), fewer)
     assert declared is not None
     assert declared.clause == "VB-4"
 
@@ -149,7 +149,7 @@ def test_addressing_may_be_left_out_and_may_repeat_what_is_said_to_all(lean, pla
 
 
 @pytest.mark.checks("CF-3")
-def test_large_integers_may_be_decimal_strings(cases, played, made) -> None:
+def test_large_integers_may_be_decimal_strings(fewer, played, made) -> None:
     plain = made(a=STRINGS)
     seen = set()
 
@@ -177,7 +177,7 @@ def test_large_integers_may_be_decimal_strings(cases, played, made) -> None:
             reply = super().end()
             return {**reply, "model": text(reply["model"])}
 
-    assert first_finding(Session(ObjectPeer(Wordy), played=played), cases) is None
+    assert first_finding(Session(ObjectPeer(Wordy), played=played), fewer) is None
     assert seen == {int, str, list}
 
 
