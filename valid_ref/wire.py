@@ -575,8 +575,10 @@ def pair_in_digits(message: LearningMessage) -> dict[str, Json]:
 # well-formed on the way (the pipe to an agent).
 
 
-def message_as_json(message: Message) -> Json:
+def message_as_json(message: Message, *, digests: bool = False) -> Json:
     """A message of anybody, with all its values in place.
+
+    An integer is a digest to agents that know these.
 
     Implements: CF-7.
     """
@@ -590,6 +592,8 @@ def message_as_json(message: Message) -> Json:
         items = [item for mapping in mappings for item in mapping.items()]
         entries = [[*_tag(tag), _value(value)] for tag, value in items]
         return {"kind": BroadcastEntries.kind, "entries": entries}
+    if digests and type(message) is int:
+        return {"kind": Digest.kind, "value": message}
     return {"kind": Other.kind, "text": ascii_text(message)}
 
 
@@ -636,10 +640,12 @@ def message_from_json(value: Json, dimension: int) -> Message:
         LearningRow.kind: lambda: _learning_from_json(value, dimension),
         AlarmState.kind: lambda: _flag_from_json(value),
         BroadcastEntries.kind: lambda: _entries_from_json(value),
+        Digest.kind: lambda: _digest_from_json(value),
     }
     kind = value.get("kind") if isinstance(value, dict) else None
     if not isinstance(kind, str) or kind not in readers:
-        raise FormError("CF-7", "message", "null, or kind learning, flag or entries", value)
+        expected = "null, or kind learning, flag, entries or digest"
+        raise FormError("CF-7", "message", expected, value)
     return readers[kind]()
 
 
@@ -658,6 +664,28 @@ def _flag_from_json(value: dict[str, Any]) -> Message:
     if not isinstance(flag, bool):
         raise FormError("CF-7", "message", "true or false", flag)
     return flag
+
+
+def _digest_from_json(value: dict[str, Any]) -> Message:
+    _kind, digest = fields(value, ("kind", "value"), "message", "CF-7")
+    return integer(digest, "message", "CF-7")
+
+
+def addressed_from_json(value: Json, dimension: int) -> dict[int, Message]:
+    """What an agent says to single neighbours instead.
+
+    Implements: CF-6.
+    """
+    found: dict[int, Message] = {}
+    for item in listed(value, "addressed", "CF-6"):
+        if not isinstance(item, dict):
+            raise FormError("CF-6", "addressed", "objects of receiver and message", item)
+        receiver, message = fields(item, ("receiver", "message"), "addressed", "CF-6")
+        to = integer(receiver, "addressed", "CF-6")
+        if to in found:
+            raise FormError("CF-6", "addressed", "each receiver once", to)
+        found[to] = message_from_json(message, dimension)
+    return found
 
 
 def _entries_from_json(value: dict[str, Any]) -> Message:

@@ -14,15 +14,19 @@ from pathlib import Path
 
 import attrs
 
+from tests.support import played
+from valid_ref.adversary.lean_attacks import SplitOpening, WrongSum
 from valid_ref.adversary.models import Equivocation
 from valid_ref.adversary.reports import EstimateLiar
 from valid_ref.scenario import Scenario
 from valid_ref.scenario.build import build_graph, prepare
-from valid_ref.scenario.parts import Family, RandomQuadratics
+from valid_ref.scenario.parts import Family, Lean, RandomQuadratics
 from valid_ref.testing.arena.judge import ArenaJudgement, judged, play
 from valid_ref.testing.arena.network import processes
 from valid_ref.testing.conform import kit
+from valid_ref.testing.conform.cases import fixed_cases
 from valid_ref.testing.conform.faults import AGENT
+from valid_ref.testing.conform.generate import find_divergence
 from valid_ref.testing.conform.process import ProcessPeer
 from valid_ref.vectors.publish import differences, families
 
@@ -34,12 +38,16 @@ EXAMPLES = 50
 """Generated cases of the kit."""
 
 HONEST = Scenario(graph=Family("paper"), loss=RandomQuadratics(dimension=2), rounds=5, seed=0)
+LEAN = attrs.evolve(HONEST, validation=Lean())
 TRIALS: Mapping[str, Scenario] = {
     "honest": HONEST,
     "equivocation": attrs.evolve(HONEST, byzantine=(4,), attack=Equivocation()),
     "estimate-liar": attrs.evolve(HONEST, byzantine=(4, 12), attack=EstimateLiar()),
+    "lean, honest": LEAN,
+    "lean, split-opening": attrs.evolve(LEAN, byzantine=(4, 12), attack=SplitOpening()),
+    "lean, wrong-sum": attrs.evolve(LEAN, byzantine=(4,), attack=WrongSum()),
 }
-"""Networks on the graph of the paper: one without Byzantine agents, two under attack."""
+"""Networks on the graph of the paper, with each validation: an honest one, two under attack."""
 
 HEAD = """# Implementations
 
@@ -48,9 +56,9 @@ Every implementation that comes with the reference, in the vectors
 ([conformance.md](../../spec/conformance.md)). Made by
 `python -m tests.foreign.matrix --write docs/tables/implementations.md`.
 
-- *vectors*: cases that pass and that may be skipped, since they show the text as printed or are
-  of a family that the implementation does not know.
-- *conform*: cases of `valid-ref conform`, fixed and generated, in which every answer is right.
+- *vectors*: cases that pass and that may be skipped, since they show the text as printed.
+- *conform*: cases of `valid-ref conform`, fixed and generated, with the paper's and with lean
+  validation, in which every answer is right.
 - *arena*: all honest agents of the paper's graph of 20 agents are processes of this
   implementation, or of all of them in turn; the recording conforms and is the reference's, byte
   for byte.
@@ -117,8 +125,8 @@ def mixed(scenario: Scenario, implementations: list[Implementation]) -> dict[int
 def in_arena(scenario: Scenario, commands: Mapping[int, tuple[str, ...]]) -> ArenaJudgement:
     """The network of these processes, judged."""
     with processes(commands, TIMEOUT) as (peers, together):
-        played = play(prepare(scenario), peers, together)
-    return judged(played, scenario, None)
+        found = play(prepare(scenario), peers, together)
+    return judged(found, scenario, None)
 
 
 def _vectors_cell(implementation: Implementation) -> str:
@@ -130,7 +138,12 @@ def _vectors_cell(implementation: Implementation) -> str:
 
 
 def _conform_cell(implementation: Implementation, examples: int) -> str:
-    report = kit.conform(ProcessPeer(implementation.agent, TIMEOUT), examples)
+    session = kit.Session(ProcessPeer(implementation.agent, TIMEOUT), played=played)
+    report = kit.judge(
+        session,
+        lambda one: kit.first_finding(one, fixed_cases()),
+        lambda one: find_divergence(one, examples, seed=0),
+    )
     return f"{report.cases} cases" if report.conforms else f"{report.status.value.upper()}"
 
 

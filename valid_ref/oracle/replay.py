@@ -2,7 +2,7 @@
 
 import itertools
 import shlex
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -23,7 +23,7 @@ from valid_ref.oracle.divergence import (
 from valid_ref.oracle.read import Recording
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.broadcast import BroadcastState, ValidatedBroadcast
-from valid_ref.protocols.flood import Flood, Flooded, FloodState
+from valid_ref.protocols.flood import SUM, TOTAL, Flood, Flooded, FloodState
 from valid_ref.protocols.lean_stages import FixStage, OpenStage, ReportStage
 from valid_ref.protocols.learn import PHASE, LearningMessage, LearnModel, LearnState
 from valid_ref.protocols.learn import PHASE as LEARNING
@@ -41,6 +41,7 @@ from valid_ref.protocols.valid import (
 from valid_ref.protocols.validation import no_gradient
 from valid_ref.wide import WideIntegers
 from valid_ref.wire import AlarmLine, alarm_line
+from valid_ref.words import Malformed
 
 COLUMNS = 1 << 13
 """How many entries of all agents are looked at together, so that they stay in the cache."""
@@ -405,12 +406,14 @@ class AgentReplay:
         if said is None and {*receivers} == {*on_edges} == {*apart}:
             found_to_all = []
         for found in found_to_all:
-            difference = message_difference(self.parameters, phase, self.agent, expected, found)
+            kept = self._kept(expected)
+            difference = message_difference(self.parameters, phase, self.agent, kept, found)
             if difference is not None:
                 self._diverge(difference)
                 return
         for receiver in (r for r in receivers if r in on_edges or r in apart):
-            heard, wanted = spoken.on_edge(self.agent, receiver), apart.get(receiver, expected)
+            heard = spoken.on_edge(self.agent, receiver)
+            wanted = self._kept(apart.get(receiver, expected))
             difference = message_difference(self.parameters, phase, self.agent, wanted, heard)
             if difference is not None:
                 if receiver not in apart:
@@ -419,6 +422,21 @@ class AgentReplay:
                 self._diverge(difference, (self.agent, receiver))
                 return
         self._agreed = f"the message of {phase} round {spoken.number}"
+
+    def _kept(self, expected: Message) -> Message:
+        """What a log keeps of a message: of a value that has not its form, only that.
+
+        In a flood an agent's own value and its sum may be such, where its own gradients are beyond
+        the norm bounds.
+
+        Implements: RE-4, RE-9.
+        """
+        machine = None if self.state is None else self._machine.stages[self.state.stage].machine
+        if not isinstance(machine, Flood) or not isinstance(expected, Mapping):
+            return expected
+        own = (self.agent, machine.slot), (self.agent, SUM), (machine.routes.root, TOTAL)
+        wrong = [t for t in own if t in expected and not machine.well_formed(t, expected[t])]
+        return {**expected, **dict.fromkeys(wrong, Malformed())} if wrong else expected
 
     def _said_by_the_machine(self, state: ValidState) -> Message:
         """What the agent must say: in a flood what is new, or all that it holds (VB-4, VB-11).

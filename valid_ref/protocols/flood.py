@@ -166,7 +166,9 @@ class Flood:
                 inbox.get(sender), sender, state.agent, round_number, held, object_to
             )
             for tag, value, (first, last) in told:
-                if value is not held.get(tag) and not self.well_formed(tag, value):
+                # What was adopted has been looked at; one's own value has not.
+                known = value is held.get(tag) and tag[0] != state.agent
+                if not known and not self.well_formed(tag, value):
                     object_to(Alarm.MALFORMED_VALUE, sender, tag)
                 elif round_number < first:
                     object_to(Alarm.EARLY_VALUE, sender, tag)
@@ -198,7 +200,7 @@ class Flood:
     ) -> list[tuple[Tag, object, Window]]:
         """Tags in the public order, with values and windows; the message as a whole may alarm.
 
-        Nulls are left out, and so is the very object held already, if it is not early.
+        Nulls are left out, and so is the very object adopted already, if it is not early.
 
         Implements: LE-6, MO-8.
         """
@@ -212,6 +214,7 @@ class Flood:
             for tag, value in message.items()
             if value is None
             or held.get(tag) is not value
+            or tag == (receiver, slot)
             or not (flooding and tag[1] == slot and near[tag[0]] < round_number)
         }
         windows = {tag: self._window(sender, receiver, tag) for tag in told}

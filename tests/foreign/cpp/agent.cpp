@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "protocol.h"
+#include "lean.h"
 
 namespace {
 
@@ -65,7 +65,8 @@ class Session {
             .set("protocol", "valid-ref/conformance/2")
             .set("name", "valid in C++17")
             .set("flood", flood_ == Flood::Held ? "held" : "fresh")
-            .set("integers", "number");
+            .set("integers", "number")
+            .set("validations", Json::list().add("paper").add("lean"));
     }
 
     Json start(const Json& request) {  // CF-4
@@ -74,6 +75,11 @@ class Session {
         Parameters parameters = Parameters::read(request.at("parameters"));
         int64_t self = request.at("agent").word();
         if (self < 0 || self >= parameters.agents()) throw Refused("MO-1", "no such agent: " + std::to_string(self));
+        if (request.at("parameters").find("lean")) {
+            LeanParameters lean = LeanParameters::read(request.at("parameters"));
+            agent_ = std::make_unique<LeanAgent>(std::move(lean), int(self), integers_of(request.at("opening")));
+            return Json::object();
+        }
         uint64_t key = check_key(BigInt(parameters.p), integer_of(request.at("key")));
         agent_ = std::make_unique<Agent>(std::move(parameters), int(self), key, flood_);
         return Json::object();
@@ -90,7 +96,13 @@ class Session {
 
     Json send(const Json& request) {  // CF-5, CF-6
         int round = round_of(request);
-        if (agent().place(round).first != Phase::Learning) return Json::object().set("message", agent().send(round));
+        if (agent().place(round).first != Phase::Learning) {
+            Json reply = Json::object().set("message", agent().send(round)), addressed = Json::list();
+            for (auto& [u, message] : agent().addressed(round)) {
+                addressed.add(Json::object().set("receiver", u).set("message", std::move(message)));
+            }
+            return reply.set("addressed", std::move(addressed));
+        }
         const Json* wanted = request.find("gradient");
         std::optional<Vector> gradient;
         if (wanted && wanted->is(Json::List)) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -462,7 +463,8 @@ const int KEY_SLOT = -1;
 using Tag = std::pair<int, int>;  // source and slot (VB-1)
 
 inline std::string tag_text(const Tag& tag) {
-    return tag.second == KEY_SLOT ? std::to_string(tag.first) + "/key" : pair_text(tag.first, tag.second);
+    static const char* const names[] = {"key", "fixed", "opening", "report", "sum", "total"};  // of the slots -1 to -6 (RE-4)
+    return tag.second < 0 ? std::to_string(tag.first) + "/" + names[-1 - tag.second] : pair_text(tag.first, tag.second);
 }
 
 enum class Flood { Fresh, Held };  // VB-4, VB-11
@@ -851,7 +853,7 @@ inline Json hashes_json(const Report& report) {
     return list;
 }
 
-enum class Phase { Learning, Keys, Hashes, Estimates, Agreement };
+enum class Phase { Learning, Keys, Hashes, Estimates, Fix, Open, Report, Compare, Agreement };
 
 inline const char* phase_name(Phase phase) {
     switch (phase) {
@@ -859,6 +861,10 @@ inline const char* phase_name(Phase phase) {
         case Phase::Keys: return "LocalValidate.keys";
         case Phase::Hashes: return "LocalValidate.hashes";
         case Phase::Estimates: return "GlobalValidate";
+        case Phase::Fix: return "LeanValidate.fix";
+        case Phase::Open: return "LeanValidate.open";
+        case Phase::Report: return "LeanValidate.report";
+        case Phase::Compare: return "LeanValidate.compare";
         default: return "ValidationStateAgreement";
     }
 }
@@ -870,11 +876,12 @@ class Agent {
         : parameters_(std::move(parameters)), self_(self), key_(key), flood_(flood), neighbours_(parameters_.neighbours.at(size_t(self))) {
         for (int u : neighbours_) transcripts_[u];
     }
+    virtual ~Agent() = default;
 
-    int last_round() const { return parameters_.all_rounds(); }
+    virtual int last_round() const { return parameters_.all_rounds(); }
 
     // The phase of a round, and its number in the phase.
-    std::pair<Phase, int> place(int round) const {
+    virtual std::pair<Phase, int> place(int round) const {
         const int T = parameters_.rounds(), n = parameters_.agents();
         if (round <= T) return {Phase::Learning, round};
         const Phase later[] = {Phase::Keys, Phase::Hashes, Phase::Estimates, Phase::Agreement};
@@ -918,7 +925,7 @@ class Agent {
     }
 
     // What is said in a round after learning.
-    Json send(int round) {
+    virtual Json send(int round) {
         auto [phase, number] = place(round);
         switch (phase) {
             case Phase::Keys: return keys().send(number);
@@ -929,16 +936,13 @@ class Agent {
         }
     }
 
-    void receive(int round, const Inbox& inbox) {
+    // What goes to single neighbours instead of what is sent to all (CF-6).
+    virtual std::vector<std::pair<int, Json>> addressed(int) { return {}; }
+
+    virtual void receive(int round, const Inbox& inbox) {
         auto [phase, number] = place(round);
         const int n = parameters_.agents();
         switch (phase) {
-            case Phase::Learning:
-                receive_learning(number, inbox);
-                if (number == parameters_.rounds()) {
-                    for (int u : neighbours_) check_norms(parameters_, u, transcripts_.at(u), alarms_);
-                }
-                break;
             case Phase::Keys: keys().receive(number, neighbours_, inbox, alarms_); break;
             case Phase::Hashes:
                 reports().receive(number, neighbours_, inbox, alarms_);
@@ -954,7 +958,7 @@ class Agent {
                     check_estimates(parameters_, self_, held, estimate_of(parameters_, record_), alarms_);
                 }
                 break;
-            case Phase::Agreement: agreement_.receive(number, neighbours_, inbox, alarms_); break;
+            default: receive_common(phase, number, inbox);
         }
     }
 
@@ -963,7 +967,7 @@ class Agent {
     const Vector& model() const { return model_of(record_, parameters_.rounds()); }     // LM-6
     const Parameters& parameters() const { return parameters_; }
 
-  private:
+  protected:
     Parameters parameters_;
     int self_;
     uint64_t key_;
@@ -973,6 +977,16 @@ class Agent {
     std::vector<Pair> record_;                      // what was sent
     bool silent_ = false;
     std::vector<Alarm> alarms_;
+
+    // Learning and the agreement, which are the same with every validation.
+    void receive_common(Phase phase, int number, const Inbox& inbox) {
+        if (phase == Phase::Agreement) return agreement_.receive(number, neighbours_, inbox, alarms_);
+        receive_learning(number, inbox);
+        if (number < parameters_.rounds()) return;
+        for (int u : neighbours_) check_norms(parameters_, u, transcripts_.at(u), alarms_);
+    }
+
+  private:
     std::optional<Broadcast<uint64_t>> keys_;
     std::optional<Broadcast<Report>> reports_;
     std::optional<Broadcast<Estimate>> estimates_;

@@ -10,7 +10,7 @@
 #include <iostream>
 #include <sstream>
 
-#include "protocol.h"
+#include "lean.h"
 
 namespace {
 
@@ -649,6 +649,7 @@ Json wire_message(const Json& message, const std::string& phase, const Json* tab
     if (message.is(Json::Null)) return Json();
     const std::string& kind = message.at("kind").text();
     if (kind == "flag" || kind == "other") return message;
+    if (kind == "digest") return Json::object().set("kind", "digest").set("value", integer_of(message.at("value")));
     if (kind == "learning") {
         return Json::object()
             .set("kind", "learning")
@@ -662,8 +663,8 @@ Json wire_message(const Json& message, const std::string& phase, const Json* tab
     }
     for (const Json& item : message.at("rows").items()) {
         if (!tables) throw HarnessError("a row without a table");
-        const Json& table = tables->at(phase == "GlobalValidate" ? "estimates" : "reports");
         Tag tag(int_of(item.items().at(0)), int_of(item.items().at(1)));
+        const Json& table = tables->at(phase == "GlobalValidate" || tag.second <= SUM_SLOT ? "estimates" : "reports");
         entries.emplace_back(tag, numbers_json(table.items().at(size_t(int_of(item.items().at(2))))));
     }
     for (const Json& item : message.at("nulls").items()) {
@@ -682,17 +683,22 @@ Json wire_message(const Json& message, const std::string& phase, const Json* tab
 // The expected result with its messages in the form of CF-7.
 Json wire_expected(const Json& expected, const Json* tables) {
     if (!expected.find("said")) return expected;
-    Json said = Json::list();
-    for (const Json& item : expected.at("said").items()) {
-        const std::string& phase = item.at("phase").text();
-        said.add(Json::object()
-                     .set("phase", phase)
-                     .set("round", item.at("round"))
-                     .set("agent", item.at("agent"))
-                     .set("message", wire_message(item.at("message"), phase, tables)));
-    }
     Json out = Json::object();
-    for (const auto& [name, value] : expected.members()) out.set(name, name == "said" ? said : value);
+    for (const auto& [name, value] : expected.members()) {
+        if (name != "said" && name != "addressed") {
+            out.set(name, value);
+            continue;
+        }
+        Json words = Json::list();
+        for (const Json& item : value.items()) {
+            Json word = Json::object();
+            for (const auto& [field, part] : item.members()) {
+                word.set(field, field == "message" ? wire_message(part, item.at("phase").text(), tables) : part);
+            }
+            words.add(std::move(word));
+        }
+        out.set(name, std::move(words));
+    }
     return out;
 }
 
@@ -717,10 +723,12 @@ class Words {
     std::map<std::tuple<std::string, int, int, int>, Json> said_;
 };
 
+using Apart = std::map<std::pair<int, int>, Json>;  // what goes from one agent to another alone
+
 // Delivers one round and writes down what the honest agents said.
 template <class Send, class Receive>
 void play_round(const std::vector<std::vector<int>>& neighbours, const std::set<int>& byzantine, const Words& words,
-                const std::string& phase, int round, Json& said, Send send, Receive receive) {
+                const std::string& phase, int round, Json& said, Send send, Receive receive, const Apart& apart = {}) {
     std::map<int, Json> messages;
     for (int v = 0; v < int(neighbours.size()); ++v) {
         if (byzantine.count(v)) continue;
@@ -731,7 +739,8 @@ void play_round(const std::vector<std::vector<int>>& neighbours, const std::set<
         if (byzantine.count(v)) continue;
         Inbox inbox;
         for (int u : neighbours[size_t(v)]) {
-            const Json* message = byzantine.count(u) ? words.find(phase, round, u, v) : &messages[u];
+            auto alone = apart.find({u, v});
+            const Json* message = byzantine.count(u) ? words.find(phase, round, u, v) : alone != apart.end() ? &alone->second : &messages[u];
             if (message) inbox[u] = message;
         }
         receive(v, inbox);
@@ -795,37 +804,145 @@ Json agreement(const Json& in) {
     return Json::object().set("said", std::move(said)).set("ends", std::move(ends));
 }
 
-Json run(const Json& in) {
+// A whole run; `agent_of` makes an honest agent.
+template <class AgentOf>
+Json play_run(const Json& in, AgentOf agent_of) {
     Parameters parameters = Parameters::read(in.at("parameters"));
     std::set<int> byzantine = agents_of(in.at("byzantine"));
-    std::map<int, Agent> agents;
+    std::map<int, std::unique_ptr<Agent>> agents;
     for (int v = 0; v < parameters.agents(); ++v) {
-        if (byzantine.count(v)) continue;
-        uint64_t key = check_key(BigInt(parameters.p), integer_of(in.at("keys").items().at(size_t(v))));
-        agents.emplace(v, Agent(parameters, v, key, Flood::Fresh));
+        if (!byzantine.count(v)) agents[v] = agent_of(v);
     }
     Words words(in);
-    Json said = Json::list(), ends = Json::list();
-    for (int round = 1; round <= parameters.all_rounds(); ++round) {
-        auto [phase, number] = agents.begin()->second.place(round);
+    Json said = Json::list(), addressed = Json::list(), ends = Json::list();
+    const Agent& first = *agents.begin()->second;
+    for (int round = 1; round <= first.last_round(); ++round) {
+        auto [phase, number] = first.place(round);
+        Apart apart;
+        for (auto& [v, agent] : agents) {
+            if (phase == Phase::Learning) break;
+            for (auto& [u, message] : agent->addressed(round)) {
+                addressed.add(Json::object().set("phase", phase_name(phase)).set("round", number).set("sender", v).set("receivers", Json::list().add(u)).set("message", message));
+                apart[{v, u}] = std::move(message);
+            }
+        }
         auto send = [&, phase = phase](int v) {
-            if (phase != Phase::Learning) return agents.at(v).send(round);
+            if (phase != Phase::Learning) return agents.at(v)->send(round);
             const Json& gradient = in.at("gradients").items().at(size_t(round) - 1).items().at(size_t(v));
             std::optional<Vector> lattice;
             if (!gradient.is(Json::Null)) lattice = words_of(gradient);
-            return agents.at(v).send_learning(round, lattice);
+            return agents.at(v)->send_learning(round, lattice);
         };
         play_round(parameters.neighbours, byzantine, words, phase_name(phase), number, said, send,
-                   [&](int v, const Inbox& inbox) { agents.at(v).receive(round, inbox); });
+                   [&](int v, const Inbox& inbox) { agents.at(v)->receive(round, inbox); }, apart);
     }
     for (const auto& [v, agent] : agents) {
         ends.add(Json::object()
                      .set("agent", v)
-                     .set("valid", agent.valid())
-                     .set("model", agent.valid() ? texts_json(agent.model()) : Json())
-                     .set("alarms", alarms_json(agent.alarms())));
+                     .set("valid", agent->valid())
+                     .set("model", agent->valid() ? texts_json(agent->model()) : Json())
+                     .set("alarms", alarms_json(agent->alarms())));
     }
-    return Json::object().set("said", std::move(said)).set("ends", std::move(ends));
+    Json out = Json::object().set("said", std::move(said));
+    if (in.find("openings")) out.set("addressed", std::move(addressed));
+    return out.set("ends", std::move(ends));
+}
+
+Json run(const Json& in) {
+    return play_run(in, [&](int v) {
+        Parameters parameters = Parameters::read(in.at("parameters"));
+        uint64_t key = check_key(BigInt(parameters.p), integer_of(in.at("keys").items().at(size_t(v))));
+        return std::make_unique<Agent>(std::move(parameters), v, key, Flood::Fresh);
+    });
+}
+
+// -------------------------------------------------------------------------------------------------- lean validation
+
+Json lean_run(const Json& in) {
+    return play_run(in, [&](int v) {
+        Value opening = integers_of(in.at("openings").items().at(size_t(v)));
+        return std::make_unique<LeanAgent>(LeanParameters::read(in.at("parameters")), v, opening);
+    });
+}
+
+std::string name_of(const Json& run) {
+    std::string bytes;
+    for (size_t i = 0; i + 1 < run.text().size(); i += 2) bytes.push_back(char(std::stoi(run.text().substr(i, 2), nullptr, 16)));
+    return bytes;
+}
+
+Json routes(const Json& in) {  // LE-2, LE-8
+    Routes routes(neighbours_of(in.at("agents").word(), edges_of(in.at("edges"))));
+    Json parents = Json::list(), sizes = Json::list(), up = Json::list(), down = Json::list();
+    for (int v = 0; v < int(routes.parent.size()); ++v) {
+        int parent = routes.parent[size_t(v)];
+        parents.add(parent < 0 ? Json() : Json(parent));
+        sizes.add(routes.sizes[size_t(v)]);
+        if (v == routes.root) continue;
+        up.add(routes.up(v));
+        down.add(routes.down(v));
+    }
+    return Json::object()
+        .set("diameter", routes.diameter)
+        .set("root", routes.root)
+        .set("height", routes.height)
+        .set("parents", std::move(parents))
+        .set("sizes", std::move(sizes))
+        .set("up", std::move(up))
+        .set("down", std::move(down));
+}
+
+Json commitment(const Json& in) {  // LE-9
+    Value opening = {integer_of(in.at("nonce"))};
+    for (const BigInt& share : integers_of(in.at("shares"))) opening.push_back(share);
+    return Json::object().set("commitment", commitment_of(name_of(in.at("run")), int_of(in.at("agent")), opening).text());
+}
+
+// Values by agent; nothing where there is none.
+std::vector<std::optional<Value>> values_of(const Json& list) {
+    std::vector<std::optional<Value>> values;
+    for (const Json& item : list.items()) values.push_back(item.is(Json::Null) ? std::nullopt : std::optional<Value>(integers_of(item)));
+    return values;
+}
+
+Json digest(const Json& in) {  // LE-13
+    std::map<int, std::vector<std::optional<Value>>> held = {
+        {FIXED_SLOT, values_of(in.at("fixed"))}, {OPENING_SLOT, values_of(in.at("openings"))}, {REPORT_SLOT, values_of(in.at("reports"))}};
+    auto value = [&](int v, int slot) -> const Value* {
+        const std::optional<Value>& found = held.at(slot).at(size_t(v));
+        return found ? &*found : nullptr;
+    };
+    BigInt found = digest_of(name_of(in.at("run")), int(held.at(FIXED_SLOT).size()), value);
+    return Json::object().set("digest", found.text());
+}
+
+Json keys_in_common(const Json& in) {  // LE-10
+    std::vector<std::optional<Value>> openings = values_of(in.at("openings"));
+    std::vector<const Value*> held;
+    size_t kappa = 0;
+    for (const auto& opening : openings) {
+        held.push_back(opening ? &*opening : nullptr);
+        if (opening) kappa = opening->size() - 1;
+    }
+    return Json::object().set("keys", texts_json(common_keys(integer_of(in.at("prime")).to_uint64(), kappa, held)));
+}
+
+Json words_of_an_agent(const Json& in) {  // LE-7, LE-11
+    LeanParameters parameters = LeanParameters::read(in.at("parameters"));
+    OwnWords words = own_words(parameters.common, hashes_of(in.at("keys")), transcript_of(in.at("transcript")));
+    return Json::object()
+        .set("numbers", texts_json(words.numbers))
+        .set("estimate", texts_json(words.estimate))
+        .set("report", texts_json(words.report));
+}
+
+Json lean_parameters(const Json& in) {  // LE-1, LE-3, LE-5
+    LeanParameters parameters = LeanParameters::read(in.at("parameters"));
+    Value limits;
+    for (int slot : {FIXED_SLOT, OPENING_SLOT, REPORT_SLOT}) {
+        for (const BigInt& limit : parameters.limits(slot)) limits.push_back(limit);
+    }
+    return Json::object().set("rounds", parameters.all_rounds()).set("limits", texts_json(limits));
 }
 
 // --------------------------------------------------------------------------------------------------------- the harness
@@ -884,6 +1001,13 @@ const Operations& all_operations() {
         {{"runs-honest", "run"}, run},
         {{"runs-attacks", "run"}, run},
         {{"runs-errata", "run"}, run},
+        {{"lean", "routes"}, routes},
+        {{"lean", "commitment"}, commitment},
+        {{"lean", "digest"}, digest},
+        {{"lean", "common-keys"}, keys_in_common},
+        {{"lean", "own-words"}, words_of_an_agent},
+        {{"lean", "lean-parameters"}, lean_parameters},
+        {{"runs-lean", "lean-run"}, lean_run},
     };
     return operations;
 }

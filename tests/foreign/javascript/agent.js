@@ -3,6 +3,7 @@
 // Usage: node agent.js [--flood fresh|held]
 
 const { Refusal, JsonReader, writeJson, toDouble, toLattice } = require('./integers')
+const { LeanAgent, makeLeanParameters } = require('./lean')
 const { Agent, inRange, makeParameters } = require('./protocol')
 
 const PROTOCOL = 'valid-ref/conformance/2'
@@ -47,7 +48,7 @@ class Conversation {
   }
 
   reply (request) {
-    if (request.op === 'hello') return { protocol: PROTOCOL, name: 'valid in javascript', flood: this.flood, integers: 'number' }
+    if (request.op === 'hello') return this.hello()
     if (request.op === 'start') return this.start(request)
     if (this.agent === null) throw new Refusal('CF-4', 'no run has begun')
     const round = Number(request.round)
@@ -58,11 +59,19 @@ class Conversation {
     throw new Refusal('CF-1', 'unknown request')
   }
 
+  /** CF-2. */
+  hello () {
+    const validations = ['paper', 'lean']
+    return { protocol: PROTOCOL, name: 'valid in javascript', flood: this.flood, integers: 'number', validations }
+  }
+
   /** CF-4. */
-  start ({ parameters, agent, key }) {
+  start ({ parameters, agent, key, opening }) {
     this.agent = null
     this.reader.forget()
-    this.agent = new Agent(makeParameters(parameters), Number(agent), key, this.flood)
+    this.agent = parameters.lean
+      ? new LeanAgent(makeLeanParameters(parameters), Number(agent), opening, this.flood)
+      : new Agent(makeParameters(parameters), Number(agent), key, this.flood)
     this.reportedAlarms = 0
     return {}
   }
@@ -76,7 +85,10 @@ class Conversation {
 
   /** CF-5, CF-6. */
   send (round, gradient) {
-    if (gradient === undefined) return { message: this.agent.send(round) }
+    if (gradient === undefined) {
+      const message = this.agent.send(round)
+      return { message, addressed: this.agent.addressed(round).map(([receiver, message]) => ({ receiver, message })) }
+    }
     const ghat = latticeGradient(gradient, this.agent.parameters)
     return { message: this.agent.send(round, ghat), gradient: ghat }
   }

@@ -14,6 +14,9 @@ const AGREEMENT = 'ValidationStateAgreement'
 
 const KEY_SLOT = -1
 
+// The slots that have names (RE-4).
+const SLOT_NAMES = { [KEY_SLOT]: 'key', '-2': 'fixed', '-3': 'opening', '-4': 'report', '-5': 'sum', '-6': 'total' }
+
 // The clause that an alarm of this reason carries (MO-7).
 const CLAUSES = {
   MISSING_MESSAGE: 'MO-8',
@@ -35,7 +38,13 @@ const CLAUSES = {
   TOO_OPTIMAL: 'GV-13',
   TOO_HETEROGENEOUS: 'GV-6',
   TOO_HOMOGENEOUS: 'GV-13',
-  NEIGHBOUR_ALARM: 'SA-3'
+  NEIGHBOUR_ALARM: 'SA-3',
+  EARLY_VALUE: 'LE-6',
+  LATE_VALUE: 'LE-6',
+  OPENING_MISMATCH: 'LE-10',
+  RECORD_MISMATCH: 'LE-12',
+  WRONG_TOTAL: 'LE-12',
+  DIGEST_MISMATCH: 'LE-13'
 }
 
 function alarm (reason, phase, round, sender = null, about = null) {
@@ -278,7 +287,7 @@ function sameValue (left, right) {
 const keyTags = n => Array.from({ length: n }, (_, v) => [v, KEY_SLOT])
 const edgeTags = neighbours => neighbours.flatMap((list, v) => list.map(u => [v, u]))
 
-const tagText = ([source, slot]) => `${source}/${slot === KEY_SLOT ? 'key' : slot}`
+const tagText = ([source, slot]) => `${source}/${slot < 0 ? SLOT_NAMES[slot] : slot}`
 
 /** One agent in one broadcast of |V| rounds (VB-2). `own` has its values by slot; `flood` is "fresh" or "held" (VB-4). */
 class Broadcast {
@@ -401,6 +410,21 @@ function heldReports (parameters, held) {
     list.map(reporter => [reporter, held(reporter, v)]).filter(([, value]) => value !== null && value !== undefined))
 }
 
+/** What is left of the linear relation of an agent with this hashes and those of its neighbours (LV-8). */
+function relationRest (k, [out, into, intoEta, gamma], others) {
+  return others.reduce((rest, other) => rest - (other[2] - intoEta), (out - into) * (1n << k) + gamma)
+}
+
+/** The tests that statistics fail, in their order (GV-5, GV-6, GV-13); null is a statistic that is not known. */
+function statisticAlarms ({ optimality: high, optimalityLow, heterogeneity: wide, heterogeneityLow }, optimality, heterogeneity) {
+  const reasons = []
+  if (optimality !== null && optimality > high ** 2n) reasons.push('NOT_OPTIMAL')
+  if (optimality !== null && optimality < optimalityLow ** 2n) reasons.push('TOO_OPTIMAL')
+  if (heterogeneity !== null && heterogeneity > wide) reasons.push('TOO_HETEROGENEOUS')
+  if (heterogeneity !== null && heterogeneity < heterogeneityLow) reasons.push('TOO_HOMOGENEOUS')
+  return reasons
+}
+
 /**
  * LV-7, LV-8 and LV-9. `held(reporter, agent)` is a report or null, `own` the hashes of the own record under all keys.
  * `without` may have P07 (no self-check) and P08 (neighbours alone are checked): the text as printed, for vectors.
@@ -420,9 +444,7 @@ function checkHashes (parameters, agent, held, own, without = []) {
     }
     for (const v of checked) {
       if ([v, ...neighbours[v]].some(u => hashes[u].length === 0)) continue // LV-11
-      const [out, into, intoEta, gamma] = hashes[v][0]
-      let rest = (out - into) * (1n << k) + gamma
-      for (const u of neighbours[v]) rest -= hashes[u][0][2] - intoEta
+      const rest = relationRest(k, hashes[v][0], neighbours[v].map(u => hashes[u][0]))
       if (rest % p !== 0n) object('BROKEN_RELATION', v)
     }
     if (without.includes('P07')) continue
@@ -471,11 +493,9 @@ function checkEstimates (parameters, agent, held, own) {
   })
   weightings.forEach((weighting, i) => {
     const { optimality, heterogeneity } = statistics[i]
-    const object = reason => alarms.push(alarm(reason, GLOBAL, n, null, weighting.name))
-    if (optimality > weighting.optimality ** 2n) object('NOT_OPTIMAL')
-    if (optimality < weighting.optimalityLow ** 2n) object('TOO_OPTIMAL')
-    if (heterogeneity > weighting.heterogeneity) object('TOO_HETEROGENEOUS')
-    if (heterogeneity < weighting.heterogeneityLow) object('TOO_HOMOGENEOUS')
+    for (const reason of statisticAlarms(weighting, optimality, heterogeneity)) {
+      alarms.push(alarm(reason, GLOBAL, n, null, weighting.name))
+    }
   })
   return { alarms, statistics }
 }
@@ -484,10 +504,10 @@ function checkEstimates (parameters, agent, held, own) {
 
 /** One agent in one run: mix and send, then receive, for every round from 1 on; then end (MO-5, VA-1). */
 class Agent {
-  constructor (parameters, agent, key, flood) {
-    checkKey(parameters.p, key)
+  constructor (parameters, agent, secret, flood) {
+    this.checkSecret(parameters, secret)
     if (parameters.neighbours[agent] === undefined) throw new Refusal('MO-1', `there is no agent ${agent}`)
-    Object.assign(this, { parameters, agent, key, flood })
+    Object.assign(this, { parameters, agent, secret, flooding: flood })
     this.neighbours = parameters.neighbours[agent]
     this.alarms = []
     this.record = [] // what the agent sent in rounds 1..T (LM-3)
@@ -496,11 +516,21 @@ class Agent {
     this.current = null
   }
 
-  /** The phase of a round that counts through all phases, and its number there (VA-1). */
-  place (round) {
+  /** The secret is the key (LV-3). */
+  checkSecret ({ p }, key) {
+    checkKey(p, key)
+  }
+
+  /** The phases, and how many rounds each has (VA-1). */
+  get schedule () {
     const { T, n } = this.parameters
+    return [[LEARNING, T], [KEYS, n], [HASHES, n], [GLOBAL, n], [AGREEMENT, n - 1]]
+  }
+
+  /** The phase of a round that counts through all phases, and its number there. */
+  place (round) {
     let rest = round
-    for (const [phase, length] of [[LEARNING, T], [KEYS, n], [HASHES, n], [GLOBAL, n], [AGREEMENT, n - 1]]) {
+    for (const [phase, length] of this.schedule) {
       if (rest <= length) return [phase, rest]
       rest -= length
     }
@@ -541,17 +571,29 @@ class Agent {
     return said === null ? null : { kind: 'learning', model: said.model, scaled_gradient: said.scaledGradient }
   }
 
+  /** What goes to single neighbours instead of what `send` gives, as [receiver, message] (CF-6). */
+  addressed () {
+    return []
+  }
+
   /** Delivers a round; inbox maps senders to messages. */
   receive (round, inbox) {
-    const { T, n } = this.parameters
+    const { T } = this.parameters
     const [phase, number] = this.place(round)
     if (phase === LEARNING) {
       for (const sender of this.neighbours) this.hear(round, sender, inbox.get(sender))
-      if (number === T) this.beginKeys()
+      if (number < T) return
+      for (const u of this.neighbours) this.alarms.push(...checkNorms(this.parameters, u, this.transcripts.get(u)))
+      this.begin()
       return
     }
     this.alarms.push(...this.current.receive(number, inbox))
-    if (number < n) return
+    const [, length] = this.schedule.find(([name]) => name === phase)
+    if (number === length) this.leave(phase, number)
+  }
+
+  /** What follows the last round of a phase after LearnModel. */
+  leave (phase) {
     if (phase === KEYS) this.beginHashes()
     else if (phase === HASHES) this.beginEstimates()
     else if (phase === GLOBAL) this.beginAgreement()
@@ -572,8 +614,9 @@ class Agent {
   }
 
   broadcast (phase, tags, wellFormed, own) {
-    const { neighbours, agent, flood } = this
-    this.current = new Broadcast({ phase, rounds: this.parameters.n, neighbours, tags, wellFormed, agent, own, flood })
+    const { neighbours, agent, flooding } = this
+    const rounds = this.parameters.n
+    this.current = new Broadcast({ phase, rounds, neighbours, tags, wellFormed, agent, own, flood: flooding })
   }
 
   /** A map from neighbours to what is made of their transcripts. */
@@ -581,9 +624,8 @@ class Agent {
     return new Map(this.neighbours.map(u => [u, make(this.transcripts.get(u))]))
   }
 
-  beginKeys () {
-    for (const u of this.neighbours) this.alarms.push(...checkNorms(this.parameters, u, this.transcripts.get(u)))
-    this.broadcast(KEYS, keyTags(this.parameters.n), isKey(this.parameters.p), new Map([[KEY_SLOT, this.key]]))
+  begin () {
+    this.broadcast(KEYS, keyTags(this.parameters.n), isKey(this.parameters.p), new Map([[KEY_SLOT, this.secret]]))
   }
 
   beginHashes () {
@@ -616,7 +658,7 @@ class Agent {
 }
 
 module.exports = {
-  KEYS, AGREEMENT, KEY_SLOT, Agent, Agreement, Broadcast, neighbourhoods, reachable, checkBits, checkStep, sumOfWeights,
+  LEARNING, KEYS, AGREEMENT, KEY_SLOT, alarm, sameValue, tagText, relationRest, statisticAlarms, Agent, Agreement, Broadcast, neighbourhoods, reachable, checkBits, checkStep, sumOfWeights,
   largestIntermediate, defaultLimits, makeParameters, mix, update, inRange, readGradient, roundPolynomial, powersOf, fourHashes, makeReport, isKey, isReport,
   isEstimate, keyTags, checkNorms, checkHashes, makeEstimate, checkEstimates
 }

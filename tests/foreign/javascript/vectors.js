@@ -9,6 +9,7 @@ const {
   checkKey, Fraction
 } = require('./integers')
 const protocol = require('./protocol')
+const lean = require('./lean')
 
 const FORMAT = 'valid-ref/vectors/2'
 
@@ -33,8 +34,8 @@ function writeDouble (value) {
 }
 
 /** Parameters under the names of VA-9: strings and counts become BigInt. */
-function readParameters (fields) {
-  return protocol.makeParameters({
+function readParameters (fields, make = protocol.makeParameters) {
+  return make({
     ...fields,
     step_bits: int(fields.step_bits),
     fraction_bits: int(fields.fraction_bits),
@@ -431,16 +432,21 @@ const admissible = {
 
 // --- Networks: broadcast, agreement, whole runs ---
 
+/** The table in which values of a phase and a slot stand. */
+function tableOf (phase, slot) {
+  return phase === 'GlobalValidate' || slot === lean.SUM || slot === lean.TOTAL ? 'estimates' : 'reports'
+}
+
 /** The message of a Byzantine agent in the form of CF-7. */
 function readMessage (message, phase, tables) {
   if (message === null || message.kind === 'flag' || message.kind === 'other') return message
+  if (message.kind === 'digest') return { kind: 'digest', value: int(message.value) }
   if (message.kind === 'learning') {
     return { kind: 'learning', model: ints(message.model), scaled_gradient: ints(message.scaled_gradient) }
   }
-  const table = tables && (phase === 'GlobalValidate' ? tables.estimates : tables.reports)
   const entries = [
     ...message.keys.map(([source, key]) => [source, protocol.KEY_SLOT, int(key)]),
-    ...message.rows.map(([source, slot, row]) => [source, slot, ints(table[row])]),
+    ...message.rows.map(([source, slot, row]) => [source, slot, ints(tables[tableOf(phase, slot)][row])]),
     ...message.nulls.map(([source, slot]) => [source, slot, null]),
     ...message.malformed.map(([source, slot]) => [source, slot, { other: 'malformed' }])
   ]
@@ -451,6 +457,7 @@ function readMessage (message, phase, tables) {
 /** What an honest agent says, in the form of the vectors; a value that is in no table has the row -1. */
 function writeMessage (message, phase, rowsOf) {
   if (message === null || message.kind === 'flag') return message
+  if (message.kind === 'digest') return { kind: 'digest', value: `${message.value}` }
   if (message.kind === 'learning') {
     return { kind: 'learning', model: digits(message.model), scaled_gradient: digits(message.scaled_gradient) }
   }
@@ -458,7 +465,7 @@ function writeMessage (message, phase, rowsOf) {
   const rows = []
   for (const [source, slot, value] of message.entries) {
     if (slot === protocol.KEY_SLOT) keys.push([source, `${value}`])
-    else rows.push([source, slot, rowsOf(phase, value)])
+    else rows.push([source, slot, rowsOf(tableOf(phase, slot), value)])
   }
   return { kind: 'entries', keys, rows, nulls: [], malformed: [], unknown_tags: false }
 }
@@ -471,7 +478,8 @@ function delivered (message) {
 
 /**
  * Plays a network. `schedule` has [phase, rounds]; `honest` maps agents to `send(round)`, `receive(round, inbox)` with
- * rounds counted through all phases. Gives what honest agents said.
+ * rounds counted through all phases, and may have `addressed(round)`, [receiver, message] in place of what is sent. Gives
+ * what honest agents said to all, and to whom they said something else.
  */
 function play ({ schedule, neighbours, honest, words, tables }) {
   const byzantine = new Map()
@@ -479,11 +487,12 @@ function play ({ schedule, neighbours, honest, words, tables }) {
     for (const receiver of receivers) byzantine.set(`${phase} ${round} ${sender} ${receiver}`, readMessage(message, phase, tables))
   }
   const rowNumbers = new Map()
-  for (const [phase, table] of tables ? [['LocalValidate.hashes', tables.reports], ['GlobalValidate', tables.estimates]] : []) {
-    table.forEach((value, row) => rowNumbers.set(`${phase} ${value}`, row))
+  for (const name of tables ? ['reports', 'estimates'] : []) {
+    tables[name].forEach((value, row) => rowNumbers.set(`${name} ${value}`, row))
   }
-  const rowsOf = (phase, value) => rowNumbers.has(`${phase} ${value}`) ? rowNumbers.get(`${phase} ${value}`) : -1
+  const rowsOf = (name, value) => rowNumbers.has(`${name} ${value}`) ? rowNumbers.get(`${name} ${value}`) : -1
   const said = []
+  const addressed = []
   let total = 0
   for (const [phase, rounds] of schedule) {
     for (let round = 1; round <= rounds; round++) {
@@ -493,16 +502,21 @@ function play ({ schedule, neighbours, honest, words, tables }) {
         const message = machine.send(total)
         messages.set(agent, delivered(message))
         said.push({ phase, round, agent, message: writeMessage(message, phase, rowsOf) })
+        for (const [receiver, apart] of machine.addressed ? machine.addressed(total) : []) {
+          messages.set(`${agent} ${receiver}`, delivered(apart))
+          const word = writeMessage(apart, phase, rowsOf)
+          addressed.push({ phase, round, sender: agent, receivers: [receiver], message: word })
+        }
       }
       for (const [agent, machine] of honest) {
         machine.receive(total, new Map(neighbours[agent].map(sender => [
           sender,
-          messages.has(sender) ? messages.get(sender) : byzantine.get(`${phase} ${round} ${sender} ${agent}`)
+          messages.has(`${sender} ${agent}`) ? messages.get(`${sender} ${agent}`) : messages.has(sender) ? messages.get(sender) : byzantine.get(`${phase} ${round} ${sender} ${agent}`)
         ])))
       }
     }
   }
-  return said
+  return { said, addressed }
 }
 
 const honestAgents = (agents, byzantine) => Array.from({ length: agents }, (_, v) => v).filter(v => !byzantine.includes(v))
@@ -539,7 +553,7 @@ const broadcast = {
         receive: (round, inbox) => raised.get(agent).push(...machine.receive(round, inbox))
       })
     }
-    const said = play({ schedule: [[protocol.KEYS, agents]], neighbours, honest, words })
+    const { said } = play({ schedule: [[protocol.KEYS, agents]], neighbours, honest, words })
     const ends = [...machines].map(([agent, machine]) => ({
       agent,
       held: machine.held.flatMap((key, source) => key === null ? [] : [[source, `${key}`]]),
@@ -565,37 +579,86 @@ const agreement = {
         receive: (round, inbox) => raised.get(agent).push(...machine.receive(round, inbox))
       })
     }
-    const said = play({ schedule: [[protocol.AGREEMENT, agents - 1]], neighbours, honest, words })
+    const { said } = play({ schedule: [[protocol.AGREEMENT, agents - 1]], neighbours, honest, words })
     const ends = [...machines].map(([agent, machine]) => ({ agent, alarmed: machine.alarmed, alarms: raised.get(agent) }))
     return { said, ends }
   }
 }
 
+/** A whole run; `agentOf(v)` makes an agent (VE-7). */
+function playRun ({ n, T, neighbours }, { byzantine, gradients, tables, words }, agentOf) {
+  const agents = new Map()
+  const honest = new Map()
+  for (const v of honestAgents(n, byzantine)) {
+    const agent = agentOf(v)
+    const ghat = round => round > T || gradients[round - 1][v] === null ? null : ints(gradients[round - 1][v])
+    agents.set(v, agent)
+    honest.set(v, {
+      send: round => agent.send(round, ghat(round)),
+      addressed: round => agent.addressed(round),
+      receive: (round, inbox) => agent.receive(round, inbox)
+    })
+  }
+  const { schedule } = agents.values().next().value
+  const { said, addressed } = play({ schedule, neighbours, honest, words, tables })
+  const ends = [...agents].map(([v, agent]) => {
+    const { valid, model, alarms } = agent.end()
+    return { agent: v, valid, model: model && digits(model), alarms }
+  })
+  return { said, addressed, ends }
+}
+
 const runs = {
-  /** VE-7. */
-  run ({ parameters: fields, byzantine, keys, gradients, tables, words }) {
+  run ({ parameters: fields, keys, ...input }) {
     skipPrinted(fields.without)
     const parameters = readParameters(fields)
-    const { n, T, neighbours } = parameters
-    const agents = new Map()
-    const honest = new Map()
-    for (const v of honestAgents(n, byzantine)) {
-      const agent = new protocol.Agent(parameters, v, int(keys[v]), 'fresh')
-      const ghat = round => round > T || gradients[round - 1][v] === null ? null : ints(gradients[round - 1][v])
-      agents.set(v, agent)
-      honest.set(v, {
-        send: round => agent.send(round, ghat(round)),
-        receive: (round, inbox) => agent.receive(round, inbox)
-      })
-    }
-    const schedule = [['LearnModel', T], ['LocalValidate.keys', n], ['LocalValidate.hashes', n], ['GlobalValidate', n],
-      ['ValidationStateAgreement', n - 1]]
-    const said = play({ schedule, neighbours, honest, words, tables })
-    const ends = [...agents].map(([v, agent]) => {
-      const { valid, model, alarms } = agent.end()
-      return { agent: v, valid, model: model && digits(model), alarms }
-    })
+    const { said, ends } = playRun(parameters, input, v => new protocol.Agent(parameters, v, int(keys[v]), 'fresh'))
     return { said, ends }
+  }
+}
+
+// --- Lean validation ---
+
+const readLean = fields => readParameters(fields, lean.makeLeanParameters)
+const heldOf = list => list.map(value => value === null ? null : ints(value))
+const nameOf = run => Buffer.from(run, 'hex')
+
+const leanPieces = {
+  /** LE-2, LE-8. */
+  routes ({ agents, edges }) {
+    const { diameter, root, height, parent, sizes, up, down } = lean.makeRoutes(protocol.neighbourhoods(agents, edges))
+    const others = parent.map((_, v) => v).filter(v => v !== root)
+    return { diameter, root, height, parents: parent, sizes, up: others.map(up), down: others.map(down) }
+  },
+
+  commitment: ({ run, agent, nonce, shares }) =>
+    ({ commitment: `${lean.commitment(nameOf(run), agent, ints([nonce, ...shares]))}` }),
+
+  digest ({ run, fixed, openings, reports }) {
+    const held = { [lean.FIXED]: heldOf(fixed), [lean.OPENING]: heldOf(openings), [lean.REPORT]: heldOf(reports) }
+    return { digest: `${lean.digestOf(nameOf(run), fixed.length, (v, slot) => held[slot][v])}` }
+  },
+
+  'common-keys': ({ prime, openings }) => ({ keys: digits(lean.commonKeys(int(prime), heldOf(openings))) }),
+
+  'own-words' ({ parameters, keys, transcript }) {
+    const { numbers, estimate, report } = lean.ownWords(readLean(parameters), ints(keys), readTranscript(transcript))
+    return { numbers: digits(numbers), estimate: digits(estimate), report: digits(report) }
+  },
+
+  'lean-parameters' ({ parameters: fields }) {
+    const parameters = readLean(fields)
+    const rounds = lean.leanSchedule(parameters).reduce((sum, [, length]) => sum + length, 0)
+    const limits = lean.limitsOf(parameters)
+    return { rounds, limits: digits([lean.FIXED, lean.OPENING, lean.REPORT].flatMap(slot => limits[slot])) }
+  }
+}
+
+const leanRuns = {
+  'lean-run' ({ parameters: fields, openings, ...input }) {
+    skipPrinted(fields.without)
+    const parameters = readLean(fields)
+    return playRun(parameters, input, v => new lean.LeanAgent(parameters, v, ints(openings[v]), 'fresh'))
   }
 }
 
@@ -615,7 +678,9 @@ const FAMILIES = {
   admissible,
   'runs-honest': runs,
   'runs-attacks': runs,
-  'runs-errata': runs
+  'runs-errata': runs,
+  lean: leanPieces,
+  'runs-lean': leanRuns
 }
 
 /** Equality field by field; where a result is a double, within 2^-40 (1 + |value|) of a rational. */

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from tests import support
 from valid_ref.adversary.catalogue import ATTACKS, LEAN_ATTACKS
+from valid_ref.adversary.lean_attacks import EarlyValue
+from valid_ref.alarms import Alarm
 from valid_ref.graph import AgentGraph
 from valid_ref.oracle import (
     RecordingError,
@@ -46,8 +48,23 @@ SMALL = Scenario(
     seed=3,
     validation=parts.Lean(),
 )
+BEYOND = attrs.evolve(SMALL, bounds=parts.ConfiguredBounds(1e3, 1e-3), byzantine=(1,))
+"""Own gradients are beyond the norm bounds, so that numbers q and sums have not their form."""
+
 ON_LEAN = [kind for kind in LEAN_ATTACKS if kind != "guessed-shares"]
 """The attacks that can be made in a large field."""
+
+
+@pytest.mark.checks("LE-6", "RE-9")
+def test_own_values_without_their_form_are_judged_like_any_other(tmp_path) -> None:
+    """Also the very object that a neighbour sends back; in a recording they are malformed."""
+    finished = run(attrs.evolve(BEYOND, attack=EarlyValue(FIX)))
+    mine = [raised for raised in finished.execution.states[0].memory.alarms if raised.sender == 1]
+    of_own = [raised.alarm for raised in mine if raised.about == (0, lean.FIXED)]
+    assert of_own == [Alarm.MALFORMED_VALUE]
+    record_run(finished, tmp_path / "run.zip")
+    verdict = check(open_recording(tmp_path / "run.zip"))
+    assert verdict.conforms, [str(found) for found in verdict.divergences]
 
 
 @pytest.mark.checks("RE-9", "RE-12")

@@ -116,8 +116,8 @@ def play(
         raise ConformError(
             f"agents of an arena follow the repaired reading; turned off: {off}", clause="CF-20"
         )
-    if parameters.lean is not None:
-        raise ConformError("an arena knows the paper's validation only", clause="CF-20")
+    if parameters.lean is not None and parameters.lean.without:
+        raise ConformError("agents of an arena have the whole lean validation", clause="CF-20")
     agents = MixedNetwork(
         Valid(parameters, Remembered(parameters)), prepared.private, peers, together
     )
@@ -131,13 +131,14 @@ def play(
     states = agents.end(result.states)
     endings = {agent: agents.ending(state) for agent, state in states.items()}
     remote = [state for state in states.values() if isinstance(state, RemoteAgent)]
+    fresh = parameters.lean is not None  # floods of lean validation send a value once
     return ArenaRun(
         prepared,
         result.rounds,
         endings=tuple(ending for ending, _model in endings.values()),
         outputs={agent: model for agent, (_ending, model) in endings.items()},
         names={one.agent: one.talk.name for one in remote},
-        flood_held=tuple(one.agent for one in remote if one.talk.floods_all),
+        flood_held=tuple(one.agent for one in remote if one.talk.floods_all and not fresh),
         faults=tuple(one.fault for one in remote if one.fault is not None),
     )
 
@@ -155,7 +156,7 @@ def record(played: ArenaRun, scenario: Scenario, path: Path) -> None:
         losses_of(scenario, prepared),
         flood_held=played.flood_held,
     )
-    keys = [prepared.private[agent].own_key for agent in range(header.agents)]
+    keys = [prepared.private[agent].key for agent in range(header.agents)]
     with recorder(path, header, keys) as writer:
         for spoken in played.rounds:
             writer.append(spoken)

@@ -18,7 +18,7 @@ from valid_ref.machine import Message
 from valid_ref.oracle.log import AgentLine
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.valid import Private, Valid, ValidState
-from valid_ref.testing.conform.drive import Conversation, say_hello
+from valid_ref.testing.conform.drive import LEAN, PAPER, Conversation, say_hello
 from valid_ref.testing.conform.faults import AGENT
 from valid_ref.testing.conform.peer import (
     AgentFault,
@@ -173,7 +173,7 @@ class MixedNetwork:
 
     @property
     def rounds(self) -> int:
-        """T + 4|V| - 1."""
+        """T + 4|V| - 1; with lean validation T + 2r + 2D + |V|."""
         return self.machine.rounds
 
     def place(self, round_number: int) -> tuple[str, int]:
@@ -235,10 +235,16 @@ class MixedNetwork:
 
     def _begin(self, agent: int) -> RemoteAgent:
         remote = RemoteAgent(agent, Conversation(self.peers[agent]))
-        parameters, key = self.machine.parameters, self.private[agent].own_key
+        parameters, key = self.machine.parameters, self.private[agent].key
         request = "hello"
         try:
             remote = attrs.evolve(remote, talk=say_hello(self.peers[agent]))
+            wanted = PAPER if parameters.lean is None else LEAN
+            if wanted not in remote.talk.validations:
+                raise OtherProtocolError(
+                    f"its program, {remote.talk.name!r}, does not have the validation {wanted}",
+                    clause="CF-20",
+                )
             request = "start"
             remote.talk.start(parameters, agent, key)
         except AgentFault as fault:
@@ -257,7 +263,9 @@ class MixedNetwork:
         if remote.fault is not None:
             return remote, None
         place = phase, within = self.place(number)
-        dimension = self.machine.parameters.lattice.dimension
+        parameters = self.machine.parameters
+        dimension = parameters.lattice.dimension
+        neighbours = parameters.graph.neighbours(remote.agent)
         gradient, request = None, "send"
         try:
             if phase == LEARNING and not remote.silent:
@@ -266,7 +274,7 @@ class MixedNetwork:
                 with np.errstate(all="ignore"):
                     found = self.private[remote.agent].gradient(within, point)
                 gradient, request = found.tolist(), "send"
-            message, _lattice = remote.talk.send(number, gradient, dimension)
+            message, _lattice = remote.talk.send(number, gradient, dimension, neighbours)
         except AgentFault as fault:
             return _failed(remote, request, place, fault), None
         silent = remote.silent or (phase == LEARNING and message is None)

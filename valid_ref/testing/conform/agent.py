@@ -5,6 +5,7 @@ out on standard output, one JSON object in a line (spec/conformance.md). It can 
 by itself. The short names are those of the specification.
 """
 
+import hashlib
 import json
 import math
 import sys
@@ -13,7 +14,20 @@ from typing import Any
 PROTOCOL = "valid-ref/conformance/2"
 LEARN, KEYS, HASHES = "LearnModel", "LocalValidate.keys", "LocalValidate.hashes"
 LOCAL, GLOBAL, AGREE = "LocalValidate", "GlobalValidate", "ValidationStateAgreement"
-KEY = -1  # the slot of a key
+FIX, OPEN, REPORTS = "LeanValidate.fix", "LeanValidate.open", "LeanValidate.report"
+COMPARE = "LeanValidate.compare"
+KEY, FIXED, OPENING, REPORT, SUM, TOTAL = range(-1, -7, -1)  # the slots that have names
+NAMES = {
+    KEY: "key",
+    FIXED: "fixed",
+    OPENING: "opening",
+    REPORT: "report",
+    SUM: "sum",
+    TOTAL: "total",
+}
+FLOODED = {FIX: FIXED, OPEN: OPENING, REPORTS: REPORT}
+NEVER = (0, 0)  # the window of a tag that is not public on an edge
+BEYOND = 2**256  # commitments, nonces and digests are below
 
 Vector = list[int]
 Transcript = list[tuple[Vector, Vector]]  # (x(t), Gamma(t)) for t = 1..T
@@ -27,9 +41,17 @@ class Agent:
     def hello(self, protocol: str) -> Reply:
         """Say which protocol is spoken."""
         del protocol
-        return {"protocol": PROTOCOL, "name": "example", "flood": "fresh", "integers": "number"}
+        known = {"validations": ["paper", "lean"]}
+        return {
+            "protocol": PROTOCOL,
+            "name": "example",
+            "flood": "fresh",
+            "integers": "number",
+        } | known
 
-    def start(self, parameters: dict[str, Any], agent: int, key: int) -> Reply:
+    def start(
+        self, parameters: dict[str, Any], agent: int, key: int = 0, opening: Any = None
+    ) -> Reply:
         """Begin a run; nothing of an earlier one is left."""
         self.me, self.key = agent, key
         self.n, self.d = parameters["agents"], parameters["dimension"]
@@ -43,7 +65,12 @@ class Agent:
         pairs += [(v, u) for u, v in pairs]
         self.N = [sorted(u for u, w in pairs if w == v) for v in range(self.n)]
         self.checked = list(range(self.n)) if parameters["keys_checked"] == "all" else [agent]
-        phases = (LEARN, self.T), (KEYS, self.R), (HASHES, self.R), (GLOBAL, self.R)
+        phases = [(LEARN, self.T), (KEYS, self.R), (HASHES, self.R), (GLOBAL, self.R)]
+        self.opening = opening
+        if opening is not None:
+            self.prepare(parameters["lean"])
+            floods = [(FIX, 2 * self.height), (OPEN, self.D), (REPORTS, self.D)]
+            phases = [(LEARN, self.T), *floods, (COMPARE, 1)]
         self.schedule = [*phases, (AGREE, self.n - 1)]
         self.own: Transcript = []
         self.heard: dict[int, Transcript] = {u: [] for u in self.N[agent]}
@@ -85,9 +112,12 @@ class Agent:
             return self.step(r, gradient)
         if phase == AGREE:
             return {"message": {"kind": "flag", "value": bool(self.alarms)}}
+        if phase == COMPARE:
+            return {"message": {"kind": "digest", "value": self.digest()}}
+        if phase in FLOODED:
+            return self.send_flood(phase, r)
         values = self.held if r == self.R else self.fresh
-        entries = [[source, slot, value] for (source, slot), value in values.items()]
-        return {"message": {"kind": "entries", "entries": entries}}
+        return {"message": message_of(values)}
 
     def step(self, t: int, gradient: Any) -> Reply:
         """One update, or silence from the round on in which it leaves the range."""
@@ -111,7 +141,8 @@ class Agent:
         """What the neighbours said; who is not in the inbox said nothing."""
         phase, r = self.place(round)
         messages = {item["sender"]: item["message"] for item in inbox}
-        handlers = {LEARN: self.hear_learning, AGREE: self.hear_agreement}
+        handlers = {LEARN: self.hear_learning, COMPARE: self.hear_digests}
+        handlers |= {AGREE: self.hear_agreement} | dict.fromkeys(FLOODED, self.hear_flood)
         handlers.get(phase, self.hear_broadcast)(phase, r, messages)
         new = self.alarms[self.reported :]
         self.reported = len(self.alarms)
@@ -130,6 +161,9 @@ class Agent:
                 self.heard[u].append((messages[u]["model"], messages[u]["scaled_gradient"]))
         if t == self.T:
             self.check_norms()
+            if self.opening is not None:
+                self.begin_lean()
+                return
             self.begin_broadcast({(v, KEY) for v in range(self.n)}, {(self.me, KEY): self.key})
 
     def objection(self, message: Any) -> str | None:
@@ -188,7 +222,7 @@ class Agent:
             problem = "MISSING_MESSAGE" if message is None else "MALFORMED_MESSAGE"
             self.alarm(problem, phase, r, u)
             return []
-        found = {(source, slot): value for source, slot, value in message["entries"]}
+        found = values_of(message)
         if any(tag not in self.tags for tag in found):
             self.alarm("UNKNOWN_TAG", phase, r, u)
         good = []
@@ -312,18 +346,280 @@ class Agent:
         agreed = [self.lowest(u, self.held) for u in range(self.n)]
         if None in agreed:
             return
-        for index, weighting in enumerate(self.weightings):
+        for index in range(len(self.weightings)):
             ghats = [self.split(one)[index] for one in agreed]
             total = [sum(ghat[j] for ghat in ghats) for j in range(self.d)]
-            drift, spread = square(total), sum(square(ghat) for ghat in ghats)
+            spread = sum(square(ghat) for ghat in ghats)
+            self.test_statistics(GLOBAL, self.R, index, total, spread)
+
+    def test_statistics(
+        self, phase: str, r: int, index: int, total: Vector | None, spread: int | None
+    ) -> None:
+        """Both statistics of a weighting within its thresholds, as far as they are known."""
+        weighting = self.weightings[index]
+        if total is not None:
+            drift = square(total)
             if drift > weighting["optimality"] ** 2:
-                self.alarm("NOT_OPTIMAL", GLOBAL, self.R, None, weighting["name"])
+                self.alarm("NOT_OPTIMAL", phase, r, None, weighting["name"])
             if drift < weighting["optimality_low"] ** 2:
-                self.alarm("TOO_OPTIMAL", GLOBAL, self.R, None, weighting["name"])
+                self.alarm("TOO_OPTIMAL", phase, r, None, weighting["name"])
+        if spread is not None:
             if spread > weighting["heterogeneity"]:
-                self.alarm("TOO_HETEROGENEOUS", GLOBAL, self.R, None, weighting["name"])
+                self.alarm("TOO_HETEROGENEOUS", phase, r, None, weighting["name"])
             if spread < weighting["heterogeneity_low"]:
-                self.alarm("TOO_HOMOGENEOUS", GLOBAL, self.R, None, weighting["name"])
+                self.alarm("TOO_HOMOGENEOUS", phase, r, None, weighting["name"])
+
+    # Lean validation: routes and limits (LE-2, LE-3)
+
+    def prepare(self, lean: dict[str, Any]) -> None:
+        """What everybody computes from the graph and the public parameters."""
+        self.kappa, self.name_of_run = lean["kappa"], bytes.fromhex(lean["run"])
+        self.dist = [self.distances(v) for v in range(self.n)]
+        farthest = [max(row) for row in self.dist]
+        self.D, self.height = max(farthest), min(farthest)
+        self.root = farthest.index(self.height)
+        self.depth = self.dist[self.root]
+        self.parent = [self.nearer(v) for v in range(self.n)]
+        self.children = [[u for u in range(self.n) if self.parent[u] == v] for v in range(self.n)]
+        self.largest = []  # L of every weighting
+        for weighting in self.weightings:
+            terms = [-(-(self.g_max - 1) // A) for A in self.A]
+            if self.bounds is not None:
+                norms = [math.isqrt(square) for square in self.bounds["gradient_squared"]]
+                terms = [min(pair) for pair in zip(terms, norms, strict=True)]
+            pairs = zip(weighting["weights"], terms, strict=True)
+            self.largest.append(sum(w * term for w, term in pairs))
+
+    def distances(self, v: int) -> list[int]:
+        """The number of hops from v to everybody."""
+        found, front = {v: 0}, [v]
+        while front:
+            front = [w for u in front for w in self.N[u] if w not in found]
+            found |= dict.fromkeys(front, max(found.values()) + 1)
+        return [found[u] for u in range(self.n)]
+
+    def nearer(self, v: int) -> int | None:
+        """The parent of v; the root has none."""
+        return next((u for u in self.N[v] if self.depth[u] < self.depth[v]), None)
+
+    def size(self, v: int) -> int:
+        """The number of agents in the subtree of v."""
+        return 1 + sum(self.size(u) for u in self.children[v])
+
+    # Floods, and the sum along the tree (LE-5 to LE-8)
+
+    def begin_lean(self) -> None:
+        """Commit to the opening; nothing is held yet."""
+        self.held, self.keys = {}, []
+        self.own_sum = self.estimate(self.own)
+        committed = self.commitment(self.me, self.opening)
+        self.begin_flood(FIX, [committed, *self.words(self.own)[0]])
+
+    def begin_flood(self, phase: str, own: Vector) -> None:
+        """Hold one's own value, and know the tags of the phase."""
+        slot, others = FLOODED[phase], [v for v in range(self.n) if v != self.root]
+        tags = [(v, slot) for v in range(self.n)]
+        if phase == FIX:
+            tags += [*((v, SUM) for v in others), (self.root, TOTAL)]
+        self.tags = dict.fromkeys(tags)
+        self.held[self.me, slot] = own
+        self.fresh = {(self.me, slot): own}
+
+    def send_flood(self, phase: str, r: int) -> Reply:
+        """What is new, and to the parent or the children one entry more."""
+        values = self.fresh if r <= self.D else {}
+        receivers, tag = self.along_the_tree(phase, r)
+        more = {tag: self.subtree() if tag[1] == SUM else self.held[tag]} if receivers else {}
+        addressed = [{"receiver": u, "message": message_of({**values, **more})} for u in receivers]
+        return {"message": message_of(values), "addressed": addressed}
+
+    def along_the_tree(self, phase: str, r: int) -> tuple[list[int], Tag]:
+        """To whom something goes along the tree in this round, and its tag."""
+        parent, total = self.parent[self.me], (self.root, TOTAL)
+        if phase == FIX and parent is not None and r == self.up(self.me):
+            return [parent], (self.me, SUM)
+        if phase == FIX and r == self.height + self.depth[self.me] + 1 and total in self.held:
+            return self.children[self.me], total
+        return [], total
+
+    def up(self, v: int) -> int:
+        """The round in which v sends its sum."""
+        return self.height - self.depth[v] + 1
+
+    def subtree(self) -> Vector:
+        """One's own ghat and the sums of the children; one that did not come counts as zero."""
+        sums = [self.held[u, SUM] for u in self.children[self.me] if (u, SUM) in self.held]
+        return [sum(column) for column in zip(self.own_sum, *sums, strict=True)]
+
+    def hear_flood(self, phase: str, r: int, messages: dict[int, Any]) -> None:
+        """Adopt what was null; object to what is malformed, early, late, different or missing."""
+        self.fresh = {}
+        for u in self.N[self.me]:
+            for tag, value in self.flood_entries(phase, r, u, messages.get(u)):
+                (first, last), about = self.window(u, tag), text(tag)
+                if not self.has_form(tag, value):
+                    self.alarm("MALFORMED_VALUE", phase, r, u, about)
+                elif r < first:
+                    self.alarm("EARLY_VALUE", phase, r, u, about)
+                elif r > last:
+                    self.alarm("LATE_VALUE", phase, r, u, about)
+                elif self.held.get(tag) is None:
+                    self.held[tag] = value
+                    if tag[1] == FLOODED[phase]:
+                        self.fresh[tag] = value
+                elif self.held[tag] != value:
+                    self.alarm("DIFFERENT_VALUE", phase, r, u, about)
+        if (phase, self.me, r) == (FIX, self.root, self.height):
+            self.held[self.root, TOTAL] = self.subtree()
+        if r == dict(self.schedule)[phase]:
+            for tag in self.tags:
+                expected = tag[1] != SUM or tag[0] in self.children[self.me]
+                if expected and self.held.get(tag) is None:
+                    self.alarm("NO_VALUE", phase, r, None, text(tag))
+            self.leave_flood(phase, r)
+
+    def flood_entries(self, phase: str, r: int, u: int, message: Any) -> list[tuple[Tag, Any]]:
+        """The entries that may come over this edge, in the order of their tags."""
+        if not self.is_mapping(message):
+            problem = "MISSING_MESSAGE" if message is None else "MALFORMED_MESSAGE"
+            self.alarm(problem, phase, r, u)
+            return []
+        told = values_of(message)
+        if any(self.window(u, tag) == NEVER for tag in told):
+            self.alarm("UNKNOWN_TAG", phase, r, u)
+        public = [tag for tag in self.tags if self.window(u, tag) != NEVER]
+        return [(tag, told[tag]) for tag in public if told.get(tag) is not None]
+
+    def window(self, u: int, tag: Tag) -> tuple[int, int]:
+        """The first and the last round in which a tag may come from u."""
+        source, slot = tag
+        if tag not in self.tags:
+            return NEVER
+        if slot == SUM:
+            mine = source == u and self.parent[u] == self.me
+            return (self.up(u), self.up(u)) if mine else NEVER
+        if slot == TOTAL:
+            down = self.height + self.depth[self.me]
+            return (down, down) if self.parent[self.me] == u else NEVER
+        return self.dist[u][source] + 1, self.D
+
+    def has_form(self, tag: Tag, value: Any) -> bool:
+        """The form of flooded values and sums (LE-7, LE-8, LE-10, LE-11)."""
+        source, slot = tag
+        m, p = len(self.weightings), self.p
+        if slot in (SUM, TOTAL):
+            count = self.n if slot == TOTAL else self.size(source)
+            if not is_integers(value, m * self.d):
+                return False
+            pairs = zip(self.split(value), self.largest, strict=True)
+            return all(below(part, count * L + 1) for part, L in pairs)
+        limits = {
+            FIXED: [BEYOND, *(self.d * L**2 + 1 for L in self.largest)],
+            OPENING: [BEYOND] + [p] * self.kappa,
+            REPORT: [p] * (self.kappa * (4 + m)),
+        }[slot]
+        if not is_integers(value, len(limits)):
+            return False
+        return all(0 <= entry < limit for entry, limit in zip(value, limits, strict=True))
+
+    def leave_flood(self, phase: str, r: int) -> None:
+        """What the flood brought, and the next one."""
+        if phase == FIX:
+            self.begin_flood(OPEN, self.opening)
+        elif phase == OPEN:
+            self.check_openings(r)
+            self.begin_flood(REPORTS, self.words(self.own)[1])
+        else:
+            self.check_reports(r)
+
+    # What an agent commits to, opens, reports and compares (LE-9 to LE-13)
+
+    def commitment(self, v: int, opening: Vector) -> int:
+        """What v commits to this nonce and these shares with."""
+        return self.sha256("commitment", number(v), *map(number, opening))
+
+    def digest(self) -> int:
+        """The digest of everything flooded that is held."""
+        tags = [(v, slot) for v in range(self.n) for slot in (FIXED, OPENING, REPORT)]
+        values = [self.held.get(tag) for tag in tags]
+        return self.sha256(
+            "digest", *(b"" if v is None else frame(*map(number, v)) for v in values)
+        )
+
+    def sha256(self, purpose: str, *pieces: bytes) -> int:
+        """SHA-256 of framed pieces after the purpose and the name of the run."""
+        text = frame(b"valid-ref/lean/1/" + purpose.encode(), self.name_of_run, *pieces)
+        return int.from_bytes(hashlib.sha256(text).digest(), "big")
+
+    def check_openings(self, r: int) -> None:
+        """Openings fit their commitments; the common keys are the sums of the shares."""
+        for v in range(self.n):
+            fixed, opening = (self.held.get((v, slot)) for slot in (FIXED, OPENING))
+            if fixed and opening and fixed[0] != self.commitment(v, opening):
+                self.alarm("OPENING_MISMATCH", OPEN, r, None, str(v))
+        opened = [self.held[v, OPENING] for v in range(self.n) if (v, OPENING) in self.held]
+        self.keys = [sum(o[1 + i] for o in opened) % self.p for i in range(self.kappa)]
+
+    def words(self, transcript: Transcript) -> tuple[Vector, Vector]:
+        """The numbers q and the report of who sent this."""
+        ghats, hashes = self.split(self.estimate(transcript)), self.report(transcript)
+        report = []
+        for i, s in enumerate(self.keys):
+            report += [*hashes[4 * i : 4 * i + 4], *(self.hash(s, ghat) for ghat in ghats)]
+        return [square(ghat) for ghat in ghats], report
+
+    def check_reports(self, r: int) -> None:
+        """Neighbours against what they sent, relations, the total, the statistics (LE-12)."""
+        for u in self.N[self.me]:
+            numbers, report = self.words(self.heard[u])
+            fixed = self.held.get((u, FIXED))
+            if fixed is not None and fixed[1:] != numbers:
+                self.alarm("RECORD_MISMATCH", REPORTS, r, u, text((u, FIXED)))
+            if self.held.get((u, REPORT), report) != report:
+                self.alarm("RECORD_MISMATCH", REPORTS, r, u, text((u, REPORT)))
+        width = 4 + len(self.weightings)
+        under: list[dict[int, Vector]] = [{} for _key in range(self.kappa)]
+        for i, known in enumerate(under):
+            for v in (v for v in range(self.n) if (v, REPORT) in self.held):
+                known[v] = self.held[v, REPORT][i * width : (i + 1) * width]
+            # As if all neighbours of an agent reported on it what it reports on itself.
+            four = {(u, v): words[:4] for v, words in known.items() for u in self.N[v]}
+            for v in (v for v in range(self.n) if not self.relation_holds(v, four)):
+                self.alarm("BROKEN_RELATION", REPORTS, r, None, f"{v}/{i}")
+        total = self.held.get((self.root, TOTAL))
+        parts = [None] * len(self.weightings) if total is None else self.split(total)
+        for index, part in enumerate(parts):
+            if part is not None and any(
+                self.differs(index, part, *pair) for pair in zip(self.keys, under, strict=True)
+            ):
+                self.alarm("WRONG_TOTAL", REPORTS, r, None, self.weightings[index]["name"])
+        fixed_values = [self.held.get((v, FIXED)) for v in range(self.n)]
+        for index, part in enumerate(parts):
+            squares = [value[1 + index] for value in fixed_values if value is not None]
+            spread = sum(squares) if len(squares) == self.n else None
+            self.test_statistics(REPORTS, r, index, part, spread)
+
+    def differs(self, index: int, total: Vector, key: int, known: dict[int, Vector]) -> bool:
+        """Whether the hash of a total is not the sum of those of all; not asked if one is null."""
+        if len(known) < self.n:
+            return False
+        return bool(
+            (sum(words[4 + index] for words in known.values()) - self.hash(key, total)) % self.p
+        )
+
+    def hear_digests(self, phase: str, r: int, messages: dict[int, Any]) -> None:
+        """Neighbours hold what one holds oneself."""
+        own = self.digest()
+        for u in self.N[self.me]:
+            said = messages.get(u)
+            if said is None:
+                self.alarm("MISSING_MESSAGE", phase, r, u)
+                continue
+            value = said["value"] if said["kind"] == "digest" else None
+            if type(value) is not int or not 0 <= value < BEYOND:
+                self.alarm("MALFORMED_MESSAGE", phase, r, u)
+            elif value != own:
+                self.alarm("DIGEST_MISMATCH", phase, r, u)
 
     # Agreement and the end (SA-1 to SA-4, VA-2)
 
@@ -377,7 +673,28 @@ def square(vector: Vector) -> int:
 
 def text(tag: Tag) -> str:
     """A tag as alarms name it."""
-    return f"{tag[0]}/{'key' if tag[1] == KEY else tag[1]}"
+    return f"{tag[0]}/{NAMES.get(tag[1], tag[1])}"
+
+
+def message_of(values: dict[Tag, Any]) -> Reply:
+    """A message with these entries."""
+    entries = [[source, slot, value] for (source, slot), value in values.items()]
+    return {"kind": "entries", "entries": entries}
+
+
+def values_of(message: Any) -> dict[Tag, Any]:
+    """The entries of a message by tag."""
+    return {(source, slot): value for source, slot, value in message["entries"]}
+
+
+def number(value: int) -> bytes:
+    """An integer from 0 on, highest byte first, without leading zeros (LE-9)."""
+    return value.to_bytes((value.bit_length() + 7) // 8, "big")
+
+
+def frame(*pieces: bytes) -> bytes:
+    """Each piece after its length in 8 bytes (LE-9)."""
+    return b"".join(len(piece).to_bytes(8, "big") + piece for piece in pieces)
 
 
 def main() -> None:

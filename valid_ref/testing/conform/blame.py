@@ -19,6 +19,7 @@ from valid_ref.protocols.learn import LearningMessage, LearnState
 from valid_ref.protocols.local_validate import Transcript
 from valid_ref.protocols.parameters import CheckedKeys, ValidParameters
 from valid_ref.protocols.valid import ESTIMATES, HASHES, KEYS
+from valid_ref.testing.conform import lean_blame
 from valid_ref.testing.conform.case import ExpectedRun, Turn
 from valid_ref.testing.conform.peer import AgentFault, FindingKind
 from valid_ref.wide import WideIntegers
@@ -53,6 +54,8 @@ def form_clause(phase: str, fault: AgentFault, agent: int | None) -> str:
         return fault.clause if fault.value.is_integer() else LEARNT.get(fault.what, fault.clause)
     if fault.source is None:
         return fault.clause
+    if phase in lean_blame.PHASES:
+        return lean_blame.INTEGERS[phase] if fault.source == agent else "LE-6"
     return INTEGERS.get(phase, fault.clause) if fault.source == agent else "VB-5"
 
 
@@ -65,7 +68,7 @@ def mixing_clause(run: ExpectedRun, turn: Turn) -> str:
     return "AR-4" if usable else "LM-4"
 
 
-def message_clause(
+def message_clause(  # noqa: PLR0911 - one return for each phase
     run: ExpectedRun,
     turn: Turn,
     *,
@@ -86,6 +89,8 @@ def message_clause(
         return "SA-3" if expected is True and True in said else "SA-2"
     if turn.phase == LEARNING:
         return usual if isinstance(found, LearningMessage) or expected is None else _form(found)
+    if turn.phase in lean_blame.PHASES:
+        return lean_blame.message_clause(run, turn, usual=usual, expected=expected, found=found)
     if not isinstance(found, Mapping) or not isinstance(expected, Mapping):
         return "VA-1"
     return _broadcast(run, turn, expected, found)
@@ -225,6 +230,8 @@ def alarm_clause(
 
     Implements: CF-11.
     """
+    if turn.phase in lean_blame.PHASES:
+        return lean_blame.alarm_clause(run, turn, usual, missing, others)
     decisive = (missing or others)[0]
     clause = _missing(run, turn, missing, others) if missing else _superfluous(run, turn, others)
     if clause is not None:

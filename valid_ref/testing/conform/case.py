@@ -25,12 +25,13 @@ from valid_ref.lattice import (
 )
 from valid_ref.machine import Message
 from valid_ref.protocols.broadcast import BroadcastState
+from valid_ref.protocols.lean import Opening
 from valid_ref.protocols.learn import LearnState
 from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.protocols.valid import Private, Valid, ValidState
 from valid_ref.scenario import Scenario
 from valid_ref.scenario.build import build_graph, prepare
-from valid_ref.scenario.parts import PaperValidation
+from valid_ref.scenario.parts import Lean
 from valid_ref.testing.conform.peer import ConformError
 from valid_ref.wire import AlarmLine, alarm_line
 
@@ -69,8 +70,8 @@ class ConformCase:
             )
         if self.scenario.without:
             raise ConformError("the kit knows the repaired reading only", clause="CF-15")
-        if not isinstance(self.scenario.validation, PaperValidation):
-            raise ConformError("the kit knows the paper's validation only", clause="CF-15")
+        if isinstance(self.scenario.validation, Lean) and self.scenario.validation.without:
+            raise ConformError("the kit knows the whole lean validation only", clause="CF-15")
         if self.gradients is not None:
             self._check_gradients(self.gradients)
         checks = len(self.scenario.checks)
@@ -78,6 +79,14 @@ class ConformCase:
             raise ConformError(
                 f"{len(self.lower)} pairs of lower thresholds for {checks} checks", clause="CF-15"
             )
+
+    @property
+    def validation(self) -> str:
+        """The validation in which the agent is driven, as agents name it.
+
+        Implements: CF-2.
+        """
+        return self.scenario.validation.kind
 
     def _check_gradients(self, gradients: tuple[tuple[str, ...], ...]) -> None:
         if len(gradients) != self.scenario.rounds:
@@ -178,7 +187,7 @@ class ExpectedRun:
 
     case: ConformCase
     parameters: ValidParameters
-    key: int
+    key: int | Opening
     turns: tuple[Turn, ...]
     valid: bool
     model: tuple[int, ...] | None
@@ -231,7 +240,7 @@ def expected_run(case: ConformCase) -> ExpectedRun:
     return ExpectedRun(
         case,
         parameters,
-        key=private[agent].own_key,
+        key=private[agent].key,
         turns=tuple(turns),
         valid=not state.memory.invalid,
         model=None if model is None else tuple(model.tolist()),

@@ -24,7 +24,7 @@ from valid_ref.adversary.actions import (
     Text,
     Value,
 )
-from valid_ref.adversary.edits import Edit, Edits
+from valid_ref.adversary.edits import Edit
 from valid_ref.lattice import MERSENNE_61
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.learn import PHASE as LEARNING
@@ -33,32 +33,29 @@ from valid_ref.protocols.valid import ESTIMATES, HASHES, KEYS
 from valid_ref.scenario import Scenario, parts, prepare
 from valid_ref.schedule import Precision
 from valid_ref.testing.conform.case import ConformCase
-
-LOOSE = parts.ConfiguredThresholds(1e6, 1e12)
-TWO = (
-    parts.Check("t^1", parts.Polynomial(1), LOOSE),
-    parts.Check("half", parts.Exponential(0.5, 10), LOOSE),
+from valid_ref.testing.conform.lean_cases import lean_cases
+from valid_ref.testing.conform.settings import (
+    ALARM,
+    ALL_FOUR,
+    GRADIENTS,
+    HALVES,
+    HEAVY,
+    PAIR,
+    PATH,
+    STEPS,
+    THREE,
+    TRIANGLE,
+    TWELVE,
+    TWO,
+    USUAL,
+    EditRow,
+    edited,
+    forge,
+    lower_at,
+    null_for,
+    scenario_on,
+    several,
 )
-THREE = (*TWO, parts.Check("last", parts.Exponential(0.25, 4), LOOSE))
-HEAVY = (parts.Check("heavy", parts.Exponential(1.0, 60), LOOSE),)
-"""Estimates that need more than 64 bits."""
-RING = parts.Edges(4, ((0, 1), (0, 2), (1, 3), (2, 3)))
-"""0 and 3 do not see each other; what one says reaches the other over 1 and over 2."""
-PATH = parts.Family("path:3")
-"""What is known of 2 comes to 0 from 1 alone."""
-PAIR = parts.Family("path:2")
-TRIANGLE = parts.Family("complete:3")
-ALL_FOUR = parts.Family("complete:4")
-"""Of every agent there are three reports."""
-GRADIENTS = (("-0.125", "0.21875"), ("0.28125", "-0.34375"), ("-0.8125", "1.09375"))
-"""In units of 1/16: -2, 3.5, 4.5, -5.5, -13, 17.5; ties for AR-3, and with A = 4 one for AR-5."""
-USUAL = ("0.5", "0.25")
-"""The gradient in the rounds that a case is not about."""
-HALVES = (("-2.0", "3.5"), ("4.5", "-5.5"), ("-13.0", "17.5"))
-"""The same in units of 1."""
-ALARM = Set(Flag(value=True))
-EditRow = tuple[str, int | None, int | None, Action]
-"""(phase, round, receiver, action); None stands for all rounds or receivers."""
 
 
 def fixed_cases() -> tuple[ConformCase, ...]:
@@ -81,65 +78,12 @@ def fixed_cases() -> tuple[ConformCase, ...]:
         *_orders(),
         *_limits(),
         *_networks(),
+        *lean_cases(),
     )
-
-
-def _scenario(graph: parts.GraphPart = RING, **changes: Any) -> Scenario:
-    """A small scenario with coarse numbers, uneven steps, a start that is not 0 and a key 0."""
-    agents = graph.agents if isinstance(graph, parts.Edges) else int(graph.name.split(":")[1])
-    four = ((1.5, -2.0), (-1.0, 0.5), (2.0, 1.0), (-0.5, -1.5))
-    centres = [four[v % 4] for v in range(agents)]
-    hessian = ((1.0, 0.0), (0.0, 2.0))
-    scenario = Scenario(
-        graph=graph,
-        loss=parts.Quadratics(tuple(parts.QuadraticAgent(hessian, c) for c in centres)),
-        rounds=3,
-        schedule=parts.ExplicitSteps((3, 5, 7), (4, 6, 9)),
-        precision=Precision(4, 4),
-        start=(0.5, -1.25),
-        keys=(5, 0, MERSENNE_61 - 1, 7, *range(100, 96 + agents))[:agents],
-        bounds=parts.ConfiguredBounds(100.0, 20.0),
-        checks=TWO,
-        eps_success=1.0,
-        seed=0,
-    )
-    return attrs.evolve(scenario, **changes)
-
-
-def _edited(
-    name: str,
-    *edits: EditRow,
-    sender: int = 1,
-    agent: int = 0,
-    graph: parts.GraphPart = RING,
-    **changes: Any,
-) -> ConformCase:
-    """A case with one Byzantine agent, the sender of these edits."""
-    made = [Edit(phase, number, sender, to, action) for phase, number, to, action in edits]
-    return _several(name, *made, agent=agent, graph=graph, **changes)
-
-
-def _several(
-    name: str, *edits: Edit, agent: int = 0, graph: parts.GraphPart = RING, **changes: Any
-) -> ConformCase:
-    """A case with the Byzantine agents of these edits."""
-    byzantine = tuple(sorted({edit.sender for edit in edits}))
-    scenario = _scenario(graph, byzantine=byzantine, attack=Edits(edits), **changes)
-    return ConformCase(name, agent, scenario)
-
-
-def _forge(field: str, *numbers: int) -> Forge:
-    """Replace a vector by these numbers."""
-    return Forge(field, Integers(numbers))
-
-
-def _null(tag: str) -> Forge:
-    """Replace an entry of a broadcast by null."""
-    return Forge(tag, Nothing())
 
 
 def _honest() -> tuple[ConformCase, ...]:
-    large = _scenario(
+    large = scenario_on(
         TRIANGLE,
         schedule=parts.ConstantSteps(0.25, 1 / 3),
         precision=Precision(),
@@ -148,7 +92,7 @@ def _honest() -> tuple[ConformCase, ...]:
         rounds=2,
     )
     calibrated = parts.Check("calibrated", parts.Polynomial(2), parts.CalibratedThresholds())
-    short = _scenario(
+    short = scenario_on(
         parts.Family("path:2"),
         rounds=1,
         prime=10007,
@@ -156,13 +100,13 @@ def _honest() -> tuple[ConformCase, ...]:
         schedule=parts.ExplicitSteps((3,), (4,)),
     )
     return (
-        ConformCase("honest, rounding ties, a key 0", 1, _scenario(), GRADIENTS),
+        ConformCase("honest, rounding ties, a key 0", 1, scenario_on(), GRADIENTS),
         ConformCase("honest, numbers beyond 2^53", 0, large),
-        ConformCase("honest, thresholds just above", 2, _scenario(checks=(calibrated,))),
+        ConformCase("honest, thresholds just above", 2, scenario_on(checks=(calibrated,))),
         ConformCase("honest, two agents, one round, a small prime", 0, short),
-        ConformCase("honest, weights of 2^60", 1, _scenario(checks=HEAVY)),
-        ConformCase("honest, other keys", 1, _scenario(keys=(11, 12, 13, 14)), GRADIENTS),
-        ConformCase("honest, no weightings", 0, _scenario(checks=())),
+        ConformCase("honest, weights of 2^60", 1, scenario_on(checks=HEAVY)),
+        ConformCase("honest, other keys", 1, scenario_on(keys=(11, 12, 13, 14)), GRADIENTS),
+        ConformCase("honest, no weightings", 0, scenario_on(checks=())),
         ConformCase("honest, steps without a fraction", 1, _whole(k=0), GRADIENTS),
         ConformCase("honest, models without a fraction", 1, _whole(f=0), HALVES),
         ConformCase("honest, no fractions at all", 1, _whole(f=0, k=0), HALVES),
@@ -172,7 +116,7 @@ def _honest() -> tuple[ConformCase, ...]:
 def _whole(f: int = 4, k: int = 4) -> Scenario:
     """Few bits or none: with k = 0 steps are integers, with f = 0 models are."""
     schedule = parts.ExplicitSteps((1, 1, 1), (1, 2, 1))
-    return _scenario(
+    return scenario_on(
         PAIR,
         precision=Precision(f, k),
         schedule=schedule,
@@ -191,7 +135,7 @@ def _weightings() -> tuple[ConformCase, ...]:
         ConformCase(
             f"{what} under weighting {index + 1} of 3",
             0,
-            _scenario(
+            scenario_on(
                 checks=tuple(
                     attrs.evolve(one, thresholds=thresholds) if position == index else one
                     for position, one in enumerate(THREE)
@@ -202,19 +146,14 @@ def _weightings() -> tuple[ConformCase, ...]:
         for what, thresholds in tight.items()
     ]
     below = [
-        _lower(
-            ConformCase(f"{what} under weighting {index + 1} of 3", 0, _scenario(checks=THREE)),
+        lower_at(
+            ConformCase(f"{what} under weighting {index + 1} of 3", 0, scenario_on(checks=THREE)),
             *(low if position == index else (0, 0) for position in range(3)),
         )
         for index in range(3)
         for what, low in (("too optimal", (10**8, 0)), ("too homogeneous", (0, 10**16)))
     ]
     return *above, *below
-
-
-def _lower(case: ConformCase, *lower: tuple[int, int]) -> ConformCase:
-    """The case with these lower thresholds, a pair for each weighting."""
-    return attrs.evolve(case, lower=lower)
 
 
 def _own_limits() -> tuple[ConformCase, ...]:
@@ -228,7 +167,7 @@ def _own_limits() -> tuple[ConformCase, ...]:
         name: str, limits: tuple[int, int], m: int, *sixteenths: tuple[int, int]
     ) -> ConformCase:
         said = Learning((m, -20), (0, 0))
-        case = _edited(
+        case = edited(
             name,
             (LEARNING, None, 0, Set(said)),
             graph=PAIR,
@@ -254,7 +193,7 @@ def _own_limits() -> tuple[ConformCase, ...]:
         ConformCase(
             "an own update beyond the range and no other alarm before the agreement",
             0,
-            _scenario(PAIR, rounds=1, schedule=parts.ExplicitSteps((3,), (4,)), start=(0.0, 0.0)),
+            scenario_on(PAIR, rounds=1, schedule=parts.ExplicitSteps((3,), (4,)), start=(0.0, 0.0)),
             (("nan", "0.0"),),
         ),
     )
@@ -267,7 +206,7 @@ def _twice() -> tuple[ConformCase, ...]:
     other = Entry(3, None, Integer(7))
 
     def keys(name: str, number: int, *entries: Entry) -> ConformCase:
-        return _edited(name, (KEYS, number, 0, Set(Entries(entries))))
+        return edited(name, (KEYS, number, 0, Set(Entries(entries))))
 
     def key(*values: EntryValue) -> tuple[Entry, ...]:
         return tuple(Entry(1, None, value) for value in values)
@@ -276,7 +215,7 @@ def _twice() -> tuple[ConformCase, ...]:
         name: str, phase: str, number: int, value: EntryValue, *tags: tuple[int, int]
     ) -> ConformCase:
         entries = tuple(Entry(v, u, value) for v, u in tags)
-        return _edited(name, (phase, number, 0, Set(Entries(entries))))
+        return edited(name, (phase, number, 0, Set(Entries(entries))))
 
     unknown = Entry(99, 0, five)
     return (
@@ -299,7 +238,7 @@ def _twice() -> tuple[ConformCase, ...]:
         keys("an unknown tag twice, different values", 2, unknown, Entry(99, 0, null), other),
         keys("tags of another broadcast twice", 1, *key(zero), *(Entry(0, 1, five),) * 2),
         listed("a report about no neighbour twice", HASHES, 2, report, (0, 3), (0, 3)),
-        _edited(
+        edited(
             "what is no pair twice",
             (KEYS, 1, 0, Forge("?", five)),
             (KEYS, 1, 0, Forge("!", five)),
@@ -314,7 +253,7 @@ def _single_entries() -> tuple[ConformCase, ...]:
         name: str, phase: str, sender: int, agents: tuple[int, ...], *more: int, **changes: Any
     ) -> ConformCase:
         edits = [(phase, 1, None, Add(more, f"{sender}/{u}")) for u in agents]
-        return _edited(name, *edits, sender=sender, **changes)
+        return edited(name, *edits, sender=sender, **changes)
 
     def one(position: int, size: int) -> tuple[int, ...]:
         return tuple(int(entry == position) for entry in range(size))
@@ -371,25 +310,25 @@ def _long_vectors() -> tuple[ConformCase, ...]:
     optimal = (parts.Check("even", parts.Polynomial(0), parts.ConfiguredThresholds(2.0, 1e12)),)
     alike = (parts.Check("even", parts.Polynomial(0), parts.ConfiguredThresholds(1e6, 2.0)),)
     return (
-        _edited(
+        edited(
             "the last of 33 entries of a model is large",
-            (LEARNING, 1, 0, _forge("model", *zeros, 1601)),
+            (LEARNING, 1, 0, forge("model", *zeros, 1601)),
             **long,
         ),
-        _edited(
+        edited(
             "the last of 33 entries of a gradient is large",
-            (LEARNING, 2, 0, _forge("scaled_gradient", *zeros, 4 * 321)),
+            (LEARNING, 2, 0, forge("scaled_gradient", *zeros, 4 * 321)),
             **long,
         ),
-        _edited(
+        edited(
             "the last of 33 entries is not optimal",
-            (LEARNING, 2, 0, _forge("scaled_gradient", *zeros, 4 * 300)),
+            (LEARNING, 2, 0, forge("scaled_gradient", *zeros, 4 * 300)),
             checks=optimal,
             **long,
         ),
-        _edited(
+        edited(
             "the last of 33 entries is not homogeneous",
-            (LEARNING, 2, 0, _forge("scaled_gradient", *zeros, 4 * 300)),
+            (LEARNING, 2, 0, forge("scaled_gradient", *zeros, 4 * 300)),
             checks=alike,
             **long,
         ),
@@ -397,30 +336,30 @@ def _long_vectors() -> tuple[ConformCase, ...]:
 
 
 def _learning() -> tuple[ConformCase, ...]:
-    lattice = prepare(_scenario()).parameters.lattice
+    lattice = prepare(scenario_on()).parameters.lattice
     largest, gradient = lattice.model_limit, lattice.gradient_limit
 
     def forged(name: str, field: str, *numbers: int, t: int = 2, **changes: Any) -> ConformCase:
-        return _edited(name, (LEARNING, t, 0, _forge(field, *numbers)), **changes)
+        return edited(name, (LEARNING, t, 0, forge(field, *numbers)), **changes)
 
     def gradients(name: str, *rows: tuple[str, str]) -> ConformCase:
-        return ConformCase(name, 0, _scenario(), rows)
+        return ConformCase(name, 0, scenario_on(), rows)
 
     fine, far = Precision(28, 4), parts.ConfiguredBounds(10.0, 1e6)
     return (
-        _edited("a learning message is missing", (LEARNING, 2, 0, Drop())),
-        _edited("a learning message is a text", (LEARNING, 1, None, Set(Text("?")))),
-        _edited("a learning message is a flag", (LEARNING, 1, 0, ALARM)),
-        _edited("a learning message is empty", (LEARNING, 3, 0, _forge("model"))),
-        _edited("a model is a text", (LEARNING, 3, 0, Forge("model", Text("?")))),
-        _edited(
+        edited("a learning message is missing", (LEARNING, 2, 0, Drop())),
+        edited("a learning message is a text", (LEARNING, 1, None, Set(Text("?")))),
+        edited("a learning message is a flag", (LEARNING, 1, 0, ALARM)),
+        edited("a learning message is empty", (LEARNING, 3, 0, forge("model"))),
+        edited("a model is a text", (LEARNING, 3, 0, Forge("model", Text("?")))),
+        edited(
             "a length of 2^31 and not quite one more",
-            (LEARNING, 3, None, _forge("scaled_gradient", 9 << 31, 9 << 16)),
+            (LEARNING, 3, None, forge("scaled_gradient", 9 << 31, 9 << 16)),
             bounds=parts.NoBounds(),
         ),
-        _edited(
+        edited(
             "a gradient beyond 2^53",
-            (LEARNING, 3, None, _forge("scaled_gradient", -(9 << 54) - 1, 0)),
+            (LEARNING, 3, None, forge("scaled_gradient", -(9 << 54) - 1, 0)),
             bounds=parts.NoBounds(),
         ),
         forged("an entry at X_max", "model", 0, largest),
@@ -443,65 +382,63 @@ def _broadcasts() -> tuple[ConformCase, ...]:
     nothing = Set(Entries())
 
     def key(name: str, number: int | None, value: Value, field: str = "1/key") -> ConformCase:
-        return _edited(name, (KEYS, number, 0, Forge(field, value)))
+        return edited(name, (KEYS, number, 0, Forge(field, value)))
 
     return (
-        _edited("a key never comes", (KEYS, None, None, nothing), sender=2, graph=TRIANGLE),
-        _edited(
+        edited("a key never comes", (KEYS, None, None, nothing), sender=2, graph=TRIANGLE),
+        edited(
             "a key comes in the compare round", (KEYS, 1, None, nothing), sender=2, graph=TRIANGLE
         ),
-        _edited(
+        edited(
             "a report comes in the compare round",
             (HASHES, 1, None, nothing),
             sender=2,
             graph=TRIANGLE,
         ),
-        _edited(
+        edited(
             "an estimate never comes", (ESTIMATES, None, None, nothing), sender=2, graph=TRIANGLE
         ),
-        _edited(
-            "two keys of one agent", (KEYS, 1, 0, Add((1,), "2/key")), sender=2, graph=TRIANGLE
-        ),
-        _edited("two keys in one round", (KEYS, 2, 0, Add((1,), "3/key"))),
-        _edited("two keys, one only in the compare round", (KEYS, 4, 0, Add((1,), "3/key"))),
-        _edited("no broadcast message", (HASHES, 2, 0, Drop())),
-        _edited("a broadcast message that is a text", (ESTIMATES, 2, 0, Set(Text("?")))),
+        edited("two keys of one agent", (KEYS, 1, 0, Add((1,), "2/key")), sender=2, graph=TRIANGLE),
+        edited("two keys in one round", (KEYS, 2, 0, Add((1,), "3/key"))),
+        edited("two keys, one only in the compare round", (KEYS, 4, 0, Add((1,), "3/key"))),
+        edited("no broadcast message", (HASHES, 2, 0, Drop())),
+        edited("a broadcast message that is a text", (ESTIMATES, 2, 0, Set(Text("?")))),
         key("an unknown tag", 1, Integer(3), "99/0"),
         key("an unknown tag in every round", None, Integer(3), "4/key"),
         key("an unknown tag with null", 2, Nothing(), "99/0"),
-        _edited(
+        edited(
             "two unknown tags in one message",
             (KEYS, 1, 0, Forge("99/0", Integer(3))),
             (KEYS, 1, 0, Forge("98/key", Integer(3))),
         ),
-        _edited(
+        edited(
             "a report about an agent that is no neighbour",
             (HASHES, 2, 0, Forge("0/3", Integers((1,) * 16))),
         ),
         key("null for a key that is held", 3, Nothing(), "3/key"),
         key("null for a key that is held, in the compare round", 4, Nothing(), "3/key"),
-        _edited("null for a report of the agent itself", (HASHES, 2, 0, _null("0/1"))),
+        edited("null for a report of the agent itself", (HASHES, 2, 0, null_for("0/1"))),
         key("a key that is true", 1, Flag(value=True)),
         key("a key that is p", 1, Integer(MERSENNE_61)),
         key("a key that is null", 1, Nothing()),
         key("a key of another that is negative", 2, Integer(-1), "3/key"),
-        _edited("a report that is too short", (HASHES, 1, 0, Forge("1/0", Integers((1,) * 15)))),
-        _edited("a report with an entry p", (HASHES, 1, 0, _forge("1/0", *[1] * 15, MERSENNE_61))),
-        _edited("an estimate that is too large", (ESTIMATES, 1, 0, _forge("1/0", 10**30, 0, 0, 0))),
-        _edited(
+        edited("a report that is too short", (HASHES, 1, 0, Forge("1/0", Integers((1,) * 15)))),
+        edited("a report with an entry p", (HASHES, 1, 0, forge("1/0", *[1] * 15, MERSENNE_61))),
+        edited("an estimate that is too large", (ESTIMATES, 1, 0, forge("1/0", 10**30, 0, 0, 0))),
+        edited(
             "an estimate with the lengths of the printed text",
-            (ESTIMATES, 1, 0, _forge("1/0", 3, 4, 5, 3, 4, 5)),
+            (ESTIMATES, 1, 0, forge("1/0", 3, 4, 5, 3, 4, 5)),
         ),
         key("a key that is a text, in every round", None, Text("?")),
-        _edited("a report that is empty, in every round", (HASHES, None, 0, _forge("1/0"))),
-        _edited("an estimate that is empty, in every round", (ESTIMATES, None, 0, _forge("1/0"))),
+        edited("a report that is empty, in every round", (HASHES, None, 0, forge("1/0"))),
+        edited("an estimate that is empty, in every round", (ESTIMATES, None, 0, forge("1/0"))),
         *(
             key(f"a false key of {whose} in round {number}", number, Integer(6), f"{v}/key")
             for whose, v in (("the agent itself", 0), ("the sender", 1))
             for number in (2, 4)
         ),
-        _edited("a false report of the agent itself, at last", (HASHES, 4, 0, Add((1,), "0/2"))),
-        _edited(
+        edited("a false report of the agent itself, at last", (HASHES, 4, 0, Add((1,), "0/2"))),
+        edited(
             "a false estimate of the agent itself, at last", (ESTIMATES, 4, 0, Add((1,), "0/2"))
         ),
     )
@@ -513,21 +450,23 @@ def _hashes() -> tuple[ConformCase, ...]:
     about_me = (HASHES, 1, None, Add((1,), "1/0"))
     own: dict[str, Any] = {"keys_checked": CheckedKeys.OWN}
     return (
-        _edited("another model to one neighbour", told_apart, sender=3),
-        _edited("another model to one neighbour, own key checked", told_apart, sender=3, **own),
-        _edited("a gradient that does not fit", wrong_gamma, sender=3),
-        _edited("a gradient that does not fit, own key checked", wrong_gamma, sender=3, **own),
-        _edited("a false report about the agent", about_me),
-        _edited("a false report about the agent, own key checked", about_me, **own),
-        _edited(
+        edited("another model to one neighbour", told_apart, sender=3),
+        edited("another model to one neighbour, own key checked", told_apart, sender=3, **own),
+        edited("a gradient that does not fit", wrong_gamma, sender=3),
+        edited("a gradient that does not fit, own key checked", wrong_gamma, sender=3, **own),
+        edited("a false report about the agent", about_me),
+        edited("a false report about the agent, own key checked", about_me, **own),
+        edited(
             "a neighbour of which there is no report",
-            (HASHES, None, None, _null("1/2")),
+            (HASHES, None, None, null_for("1/2")),
             graph=PATH,
         ),
-        _edited(
-            "an agent of which there is no report", (HASHES, None, None, _null("1/0")), graph=PATH
+        edited(
+            "an agent of which there is no report",
+            (HASHES, None, None, null_for("1/0")),
+            graph=PATH,
         ),
-        _edited(
+        edited(
             "a gradient that does not fit, to the lowest reporter",
             (LEARNING, 1, 0, Add((1,), "scaled_gradient")),
             agent=3,
@@ -542,18 +481,18 @@ def _estimates() -> tuple[ConformCase, ...]:
     about_me = (ESTIMATES, 1, None, Add((1,), "1/0"))
     about_other = (ESTIMATES, 1, None, Add((0, 1), "1/3"))
     return (
-        _edited("a false estimate about the agent", about_me),
-        _edited("a false estimate about another agent", about_other),
-        ConformCase("neither optimal nor homogeneous", 0, _scenario(checks=tight)),
-        ConformCase("not optimal", 0, _scenario(checks=near)),
-        _edited(
+        edited("a false estimate about the agent", about_me),
+        edited("a false estimate about another agent", about_other),
+        ConformCase("neither optimal nor homogeneous", 0, scenario_on(checks=tight)),
+        ConformCase("not optimal", 0, scenario_on(checks=near)),
+        edited(
             "an agent of which there is no estimate, the others not optimal",
-            (ESTIMATES, None, None, _null("1/2")),
+            (ESTIMATES, None, None, null_for("1/2")),
             graph=PATH,
             checks=tight,
         ),
         *_statistics(),
-        _edited(
+        edited(
             "another estimate by the lowest reporter",
             (ESTIMATES, 1, None, Add((1 << 20, 0), "1/3")),
             agent=2,
@@ -624,23 +563,23 @@ def _measured(
     is compared with the first threshold of each pair and |ghat|^2 + |own|^2 with the second.
     """
     thresholds = parts.ConfiguredThresholds(above[0] / 32, above[1] / 512)
-    case = _edited(
+    case = edited(
         name,
-        (LEARNING, 1, 0, _forge("scaled_gradient", *(4 * entry for entry in own))),
-        (ESTIMATES, 1, 0, _forge("1/0", *ghat)),
-        (ESTIMATES, 2, 0, _forge("1/0", *ghat)),
+        (LEARNING, 1, 0, forge("scaled_gradient", *(4 * entry for entry in own))),
+        (ESTIMATES, 1, 0, forge("1/0", *ghat)),
+        (ESTIMATES, 2, 0, forge("1/0", *ghat)),
         graph=parts.Family("path:2"),
         rounds=1,
         schedule=parts.ExplicitSteps((3,), (4,)),
         checks=(parts.Check("one", parts.Polynomial(0), thresholds),),
         keys=(5, 0),
     )
-    return case if below == (0, 0) else _lower(case, below)
+    return case if below == (0, 0) else lower_at(case, below)
 
 
 def _agreement() -> tuple[ConformCase, ...]:
     def lie(name: str, number: int | None, action: Action, to: int | None = None) -> ConformCase:
-        return _edited(name, (AGREEMENT, number, to, action))
+        return edited(name, (AGREEMENT, number, to, action))
 
     return (
         lie("a false alarm in the first round", 1, ALARM, 0),
@@ -648,19 +587,19 @@ def _agreement() -> tuple[ConformCase, ...]:
         lie("silence in the agreement", 2, Drop()),
         lie("no flag in the agreement", 2, Set(Integer(0)), 0),
         lie("a false alarm in every round", None, ALARM, 0),
-        _edited(
+        edited(
             "silence in learning, in a broadcast and in the agreement",
             (LEARNING, 2, 0, Drop()),
             (HASHES, 1, 0, Drop()),
             (AGREEMENT, 2, 0, Drop()),
         ),
-        _edited(
+        edited(
             "garbage in learning, in a broadcast and in the agreement",
             (LEARNING, 2, 0, Set(Text("?"))),
             (KEYS, 2, 0, Set(Text("?"))),
             (AGREEMENT, 2, 0, Set(Text("?"))),
         ),
-        _edited(
+        edited(
             "silence and then a false alarm", (AGREEMENT, 1, 0, Drop()), (AGREEMENT, 2, 0, ALARM)
         ),
     )
@@ -672,44 +611,44 @@ def _orders() -> tuple[ConformCase, ...]:
     tight = tuple(attrs.evolve(one, thresholds=thresholds) for one in TWO)
     silent = [Edit(LEARNING, 2, sender, 0, Drop()) for sender in (1, 2)]
     long = [
-        Edit(LEARNING, number, sender, 0, _forge(field, 9 * 16 * 400, 0))
+        Edit(LEARNING, number, sender, 0, forge(field, 9 * 16 * 400, 0))
         for number in (1, 3)
         for sender in (1, 2)
         for field in ("model", "scaled_gradient")
     ]
     return (
-        _several("two messages are missing", *silent),
-        _several("norms of two neighbours in two rounds", *long),
+        several("two messages are missing", *silent),
+        several("norms of two neighbours in two rounds", *long),
         attrs.evolve(
-            _several("a message is missing, a gradient beyond the range", silent[0]),
+            several("a message is missing, a gradient beyond the range", silent[0]),
             gradients=(USUAL, ("nan", "0.0"), USUAL),
         ),
-        _edited(
+        edited(
             "an unknown tag, malformed and different values in one message",
             (KEYS, 4, 0, Forge("99/0", Integer(3))),
             (KEYS, 4, 0, Forge("3/key", Text("?"))),
             (KEYS, 4, 0, Add((-1,), "2/key")),
             (KEYS, 4, 0, Forge("0/key", Text("?"))),
         ),
-        _several(
+        several(
             "two false reports about the agent",
             *(Edit(HASHES, 1, u, None, Add((1,), f"{u}/0")) for u in (1, 2)),
         ),
-        _edited(
+        edited(
             "wrong gradients of a high agent and another model to its neighbour",
             (LEARNING, 1, 1, Add((1,), "scaled_gradient")),
             (LEARNING, 2, 2, Add((1, 1), "model")),
             sender=3,
         ),
-        _several(
+        several(
             "two false estimates about the agent",
             *(Edit(ESTIMATES, 1, u, None, Add((1,), f"{u}/0")) for u in (1, 2)),
         ),
-        _several(
+        several(
             "two false alarms in the agreement", *(Edit(AGREEMENT, 2, u, 0, ALARM) for u in (1, 2))
         ),
         ConformCase(
-            "neither optimal nor homogeneous under two weightings", 0, _scenario(checks=tight)
+            "neither optimal nor homogeneous under two weightings", 0, scenario_on(checks=tight)
         ),
         *_crossed(),
     )
@@ -725,12 +664,12 @@ def _crossed() -> tuple[ConformCase, ...]:
             attrs.evolve(one, thresholds=parts.ConfiguredThresholds(*pair))
             for one, pair in zip(TWO, pairs, strict=True)
         )
-        case = ConformCase(name, 0, _scenario(checks=checks))
-        return _lower(case, *(large[pair] for pair in pairs))
+        case = ConformCase(name, 0, scenario_on(checks=checks))
+        return lower_at(case, *(large[pair] for pair in pairs))
 
-    low = ConformCase("too optimal and too homogeneous", 0, _scenario())
+    low = ConformCase("too optimal and too homogeneous", 0, scenario_on())
     return (
-        _lower(low, (10**8, 10**16), (10**8, 10**16)),
+        lower_at(low, (10**8, 10**16), (10**8, 10**16)),
         crossed("not optimal, too homogeneous; then the other way", drifting, spread),
         crossed("too optimal, not homogeneous; then the other way", spread, drifting),
     )
@@ -741,7 +680,7 @@ def _limits() -> tuple[ConformCase, ...]:
     small: dict[str, Any] = {"prime": 10007, "keys": (5, 0, 10006, 7)}
     found = []
     for name, changes in (("", {}), (", a small prime", small)):
-        lattice = prepare(_scenario(**changes)).parameters.lattice
+        lattice = prepare(scenario_on(**changes)).parameters.lattice
         X, G = lattice.model_limit, lattice.gradient_limit
         W = 256 + 512 + 1024  # of the second of TWO; that of the first is 6
         largest = (6 * G, -6 * G, W * G, -W * G)
@@ -753,7 +692,7 @@ def _limits() -> tuple[ConformCase, ...]:
         ):
             value = Integers(tuple(one + more for one, more in zip(largest, change, strict=True)))
             edit = (ESTIMATES, 1, 0, Forge("1/0", value))
-            found.append(_edited(f"an estimate {what}{name}", edit, **changes))
+            found.append(edited(f"an estimate {what}{name}", edit, **changes))
         for what, field, entry in (
             ("X_max", "model", X),
             ("G_max", "scaled_gradient", G),
@@ -764,21 +703,21 @@ def _limits() -> tuple[ConformCase, ...]:
                 numbers = Integers((0, entry - (shorter if entry > 0 else -shorter)))
                 edit = (LEARNING, 2, 0, Forge(field, numbers))
                 changed = {"bounds": parts.NoBounds(), **changes}
-                found.append(_edited(f"an entry {size}, no bounds{name}", edit, **changed))
+                found.append(edited(f"an entry {size}, no bounds{name}", edit, **changed))
     exact = [
-        (LEARNING, 1, 0, _forge("model", 1600, 0)),
-        (LEARNING, 2, 0, _forge("scaled_gradient", 6 * 320 + 5, 0)),
+        (LEARNING, 1, 0, forge("model", 1600, 0)),
+        (LEARNING, 2, 0, forge("scaled_gradient", 6 * 320 + 5, 0)),
     ]
     beyond = [
-        (LEARNING, 1, 0, _forge("model", 1600, 1)),
-        (LEARNING, 2, 0, _forge("scaled_gradient", 6 * 320, 6)),
+        (LEARNING, 1, 0, forge("model", 1600, 1)),
+        (LEARNING, 2, 0, forge("scaled_gradient", 6 * 320, 6)),
     ]
     return (
         *found,
-        _edited("norms at the bounds", *exact),
-        _edited("norms just beyond the bounds", *beyond),
-        _edited("norms beyond other bounds", *exact, bounds=parts.ConfiguredBounds(50.0, 10.0)),
-        _edited(
+        edited("norms at the bounds", *exact),
+        edited("norms just beyond the bounds", *beyond),
+        edited("norms beyond other bounds", *exact, bounds=parts.ConfiguredBounds(50.0, 10.0)),
+        edited(
             "a key just below a small prime, and at it",
             (KEYS, 1, 0, Forge("1/key", Integer(10006))),
             (KEYS, 2, 0, Forge("1/key", Integer(10007))),
@@ -793,46 +732,37 @@ def _networks() -> tuple[ConformCase, ...]:
     star: dict[str, Any] = {"graph": parts.Family("star:12"), "schedule": STEPS}
     homogeneous = (parts.Check("even", parts.Polynomial(0), parts.ConfiguredThresholds(1e6, 12.0)),)
     return (
-        ConformCase("honest, twelve agents", 0, _scenario(**twelve)),
-        _edited(
+        ConformCase("honest, twelve agents", 0, scenario_on(**twelve)),
+        edited(
             "two keys in one round, from 2 and from 10",
             (KEYS, 2, 0, Add((1,), "11/key")),
             sender=10,
             **twelve,
         ),
-        _edited(
+        edited(
             "a gradient that does not fit, to 10 and not to 2",
             (LEARNING, 1, 10, Add((1,), "scaled_gradient")),
             sender=11,
             **twelve,
         ),
-        _edited("no key comes, twelve agents", (KEYS, None, 0, Set(Entries())), **_gateway()),
-        _edited("messages of every length, new entries", *_lengthening(), **_gateway()),
-        _edited("messages of every length, known entries", *_repeating(), **star),
-        _edited(
+        edited("no key comes, twelve agents", (KEYS, None, 0, Set(Entries())), **_gateway()),
+        edited("messages of every length, new entries", *_lengthening(), **_gateway()),
+        edited("messages of every length, known entries", *_repeating(), **star),
+        edited(
             "messages of 210 entries, of which the last is false",
             (HASHES, 15, 0, Add((1,), "14/13")),
             graph=parts.Family("complete:15"),
             schedule=STEPS,
         ),
-        _edited(
+        edited(
             "the last of 18 agents is not homogeneous",
-            (LEARNING, None, 0, _forge("scaled_gradient", 9 * 300, 0)),
+            (LEARNING, None, 0, forge("scaled_gradient", 9 * 300, 0)),
             sender=17,
             graph=parts.Family("star:18"),
             schedule=STEPS,
             checks=homogeneous,
         ),
     )
-
-
-_FRONT = ((0, 2), (0, 10), (2, 11), (10, 11), (1, 2), (3, 10), (1, 4))
-_BACK = ((3, 5), (4, 6), (5, 7), (6, 8), (7, 9), (8, 9), (4, 5))
-TWELVE = parts.Edges(12, (*_FRONT, *_BACK))
-"""0 and 11 hear of each other from 2 and from 10; the others stand in two rows behind these."""
-
-STEPS = parts.ExplicitSteps((1, 1, 1), (4, 6, 9))
-"""Small enough for agents of many neighbours."""
 
 
 def _gateway() -> dict[str, Any]:

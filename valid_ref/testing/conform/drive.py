@@ -7,9 +7,10 @@ from typing import Any
 import attrs
 
 from valid_ref import wire
-from valid_ref.machine import Message
+from valid_ref.machine import Addressed, Edge, Message
 from valid_ref.oracle.divergence import Difference, Divergence, alarm_difference, message_difference
 from valid_ref.printable import printable
+from valid_ref.protocols.lean import Opening
 from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.testing.conform import blame
 from valid_ref.testing.conform.case import ConformCase, ExpectedRun, Turn
@@ -37,6 +38,8 @@ PROTOCOL = "valid-ref/conformance/2"
 LONGEST_NAME = 80
 """Characters of the name that an agent gives itself; it is text of a stranger."""
 FLOODS, INTEGERS = ("fresh", "held"), ("number", "string")
+PAPER, LEAN = "paper", "lean"
+VALIDATIONS = (PAPER, LEAN)
 START, END = "the start", "the end"
 
 
@@ -45,7 +48,7 @@ class Conversation:
     """An agent that has said hello, with a method for each further request.
 
     `floods_all` says that it sends everything held in every flood round (VB-4, VB-11); `strings`
-    that integers from 2^53 on go to it as decimal strings.
+    that integers from 2^53 on go to it as decimal strings; `validations` which it has.
 
     Implements: CF-2.
     """
@@ -54,9 +57,15 @@ class Conversation:
     name: str = ""
     floods_all: bool = False
     strings: bool = False
+    validations: tuple[str, ...] = (PAPER,)
 
     def _ask(self, operation: str, names: tuple[str, ...], **fields: Any) -> list[Any]:
-        """The named fields of the reply; no other field may be in it.
+        """The named fields of the reply; no other field may be in it."""
+        reply = self._reply(operation, **fields)
+        return wire.fields(reply, names, f"reply to {operation}", CLAUSES[operation])
+
+    def _reply(self, operation: str, **fields: Any) -> Reply:
+        """The reply to a request.
 
         Implements: CF-1, CF-12.
         """
@@ -67,16 +76,19 @@ class Conversation:
             raise AgentFault(
                 FindingKind.CRASH, "CF-12", f"reply to {operation}", "an answer", found
             )
-        return wire.fields(reply, names, f"reply to {operation}", CLAUSES[operation])
+        return reply
 
     @found_as_fault
-    def start(self, parameters: ValidParameters, agent: int, key: int) -> None:
-        """Parameters, the agent's number, its key.
+    def start(self, parameters: ValidParameters, agent: int, key: int | Opening) -> None:
+        """Parameters, the agent's number, its key or its opening.
 
         Implements: CF-4.
         """
         document = wire.parameters_for_agent(parameters)
-        self._ask("start", (), parameters=document, agent=agent, key=key)
+        secret: dict[str, Any] = (
+            {"opening": [*key.value]} if isinstance(key, Opening) else {"key": key}
+        )
+        self._ask("start", (), parameters=document, agent=agent, **secret)
 
     @found_as_fault
     def mix(self, number: int) -> tuple[tuple[int, ...], tuple[float, ...]]:
@@ -89,15 +101,26 @@ class Conversation:
 
     @found_as_fault
     def send(
-        self, number: int, gradient: Sequence[float] | None, dimension: int
+        self,
+        number: int,
+        gradient: Sequence[float] | None,
+        dimension: int,
+        neighbours: tuple[int, ...],
     ) -> tuple[Message, tuple[int, ...] | None]:
-        """The agent's message to all, and the lattice gradient it used; None without a gradient.
+        """The agent's message, and the lattice gradient it used; None without a gradient.
 
         Implements: CF-5, CF-6.
         """
         if gradient is None:
-            [message] = self._ask("send", ("message",), round=number)
-            return wire.message_from_json(message, dimension), None
+            reply = self._reply("send", round=number)
+            names = ("message", *(name for name in ("addressed",) if name in reply))
+            message, *apart = wire.fields(reply, names, "reply to send", CLAUSES["send"])
+            usual = wire.message_from_json(message, dimension)
+            to = wire.addressed_from_json(apart[0], dimension) if apart else {}
+            if not {*to} <= {*neighbours}:
+                raise wrong_form("CF-6", "addressed", "neighbours as receivers", [*to])
+            to = {u: word for u, word in to.items() if word != usual}
+            return Addressed(usual, to) if to else usual, None
         entries = [wire.real_as_json(entry) for entry in gradient]
         names = ("message", "gradient")
         message, lattice = self._ask("send", names, round=number, gradient=entries)
@@ -111,7 +134,10 @@ class Conversation:
         Implements: CF-8, CF-9.
         """
         inbox = [
-            {"sender": sender, "message": wire.message_as_json(messages[sender])}
+            {
+                "sender": sender,
+                "message": wire.message_as_json(messages[sender], digests=LEAN in self.validations),
+            }
             for sender in sorted(messages, reverse=True)
         ]
         [alarms] = self._ask("receive", ("alarms",), round=number, inbox=inbox)
@@ -142,12 +168,23 @@ def say_hello(peer: Peer) -> Conversation:
         raise OtherProtocolError(
             f"the agent speaks {spoken[:60]!r}, this kit {PROTOCOL!r}", clause="CF-2"
         )
-    names = ("protocol", "name", "flood", "integers")
-    _protocol, name, flood, form = wire.fields(reply, names, "reply to hello", "CF-2")
+    names = ("protocol", "name", "flood", "integers", "validations")
+    reply = {"validations": [PAPER]} | reply
+    ordered = wire.fields(reply, names, "reply to hello", "CF-2")
+    _protocol, name, flood, form, validations = ordered
     if spoken is None or not isinstance(name, str) or flood not in FLOODS or form not in INTEGERS:
         expected = "protocol and name as texts, flood fresh or held, integers number or string"
         raise wrong_form("CF-2", "reply to hello", expected, reply)
-    return Conversation(peer, printable(name, LONGEST_NAME), flood == "held", form == "string")
+    known = isinstance(validations, list) and all(one in VALIDATIONS for one in validations)
+    if not known or not validations:
+        raise wrong_form("CF-2", "validations", "some of paper and lean", validations)
+    return Conversation(
+        peer,
+        printable(name, LONGEST_NAME),
+        floods_all=flood == "held",
+        strings=form == "string",
+        validations=tuple(one for one in VALIDATIONS if one in validations),
+    )
 
 
 @attrs.frozen
@@ -175,10 +212,10 @@ class _Diverges(Exception):  # noqa: N818 - ends a walk
         self,
         difference: Difference,
         kind: FindingKind = FindingKind.BEHAVIOUR,
-        sender: int | None = None,
+        edge: Edge | None = None,
     ) -> None:
         super().__init__(difference.what)
-        self.difference, self.kind, self.sender = difference, kind, sender
+        self.difference, self.kind, self.edge = difference, kind, edge
 
 
 def drive(run: ExpectedRun, talk: Conversation) -> AgentFinding | None:
@@ -190,13 +227,12 @@ def drive(run: ExpectedRun, talk: Conversation) -> AgentFinding | None:
     try:
         walk.play()
     except (AgentFault, _Diverges) as problem:
-        sender = problem.sender if isinstance(problem, _Diverges) else None
         phase, number = walk.place
         divergence = Divergence(
             agent=run.agent,
             phase=phase,
             round=number,
-            edge=None if sender is None else (sender, run.agent),
+            edge=problem.edge if isinstance(problem, _Diverges) else None,
             agreed=walk.agreed,
             difference=problem.difference,
             replay="",
@@ -244,27 +280,40 @@ class _Walk:
         gradient = None if turn.update is None else turn.update.gradient
         dimension = parameters.lattice.dimension
         with _named_forms(turn, self.run.agent):
-            found, lattice = self.talk.send(turn.number, gradient, dimension)
+            near = parameters.graph.neighbours(self.run.agent)
+            found, lattice = self.talk.send(turn.number, gradient, dimension, near)
         wanted = None if turn.update is None else turn.update.lattice
         if wanted is not None and lattice is not None:
             _same_entries("AR-3", "lattice gradient", wanted, lattice)
         expected = turn.everything_held if self.talk.floods_all else turn.message
-        agent = self.run.agent
-        difference = message_difference(parameters, turn.phase, agent, expected, found)
-        if difference is not None:
-            clause = blame.message_clause(
-                self.run,
-                turn,
-                usual=difference.clause,
-                expected=expected,
-                found=found,
-                said=self.said,
-            )
-            raise _Diverges(attrs.evolve(difference, clause=clause))
+        usual, to = _by_receiver(expected)
+        said, addressed = _by_receiver(found)
+        self.same_message(turn, usual, said)
+        for u in sorted({*to, *addressed}):
+            edge = self.run.agent, u
+            self.same_message(turn, to.get(u, usual), addressed.get(u, said), edge)
         if wanted is not None and lattice is None:
             raise _Diverges(Difference("AR-3", "lattice gradient", shown(wanted), "nothing"))
         self.said.append(found)
         self.agreed = f"the message of {turn.phase} round {turn.round}"
+
+    def same_message(
+        self, turn: Turn, expected: Message, found: Message, edge: Edge | None = None
+    ) -> None:
+        """Demand one message, to all or on one edge, to be that of the reference."""
+        parameters, agent = self.run.parameters, self.run.agent
+        difference = message_difference(parameters, turn.phase, agent, expected, found)
+        if difference is None:
+            return
+        clause = blame.message_clause(
+            self.run,
+            turn,
+            usual=difference.clause,
+            expected=expected,
+            found=found,
+            said=self.said,
+        )
+        raise _Diverges(attrs.evolve(difference, clause=clause), edge=edge)
 
     def hear(self, turn: Turn) -> None:
         """The alarms over what was received."""
@@ -288,7 +337,8 @@ class _Walk:
         decisive = (missing or others)[0]
         place = f"{len(turn.alarms)} alarms expected, {len(found)} found"
         difference = attrs.evolve(difference, clause=clause, what=f"alarm ({place})")
-        return _Diverges(difference, sender=decisive.sender)
+        sender = decisive.sender
+        return _Diverges(difference, edge=None if sender is None else (sender, self.run.agent))
 
     def finish(self) -> None:
         """All alarms, the verdict, the model."""
@@ -316,6 +366,11 @@ def _named_forms(turn: Turn, agent: int | None = None) -> Iterator[None]:
     except AgentFault as fault:
         fault.clause = blame.form_clause(turn.phase, fault, agent)
         raise
+
+
+def _by_receiver(word: Message) -> tuple[Message, Mapping[int, Message]]:
+    """What is said to all, and to single neighbours instead."""
+    return (word.usual, word.to) if isinstance(word, Addressed) else (word, {})
 
 
 def _without(alarms: tuple[AlarmLine, ...], others: tuple[AlarmLine, ...]) -> tuple[AlarmLine, ...]:

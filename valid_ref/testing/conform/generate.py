@@ -18,12 +18,13 @@ from valid_ref.adversary.edits import Edit, Edits, Set
 from valid_ref.errors import ValidRefError
 from valid_ref.graph import AgentGraph
 from valid_ref.hashing import PrimeField
+from valid_ref.protocols.lean import SLOTS
 from valid_ref.protocols.valid import ESTIMATES, HASHES, KEYS
 from valid_ref.scenario import Scenario, parts, prepare
-from valid_ref.testing import problems
+from valid_ref.testing import problems, strategies
 from valid_ref.testing.attacks import Shapes, attacks, fitting_attacks
 from valid_ref.testing.conform.case import ConformCase, case_text
-from valid_ref.testing.conform.drive import AgentFinding
+from valid_ref.testing.conform.drive import LEAN, PAPER, VALIDATIONS, AgentFinding
 from valid_ref.testing.conform.kit import Session
 from valid_ref.testing.conform.peer import FindingKind
 from valid_ref.testing.coverage import describe
@@ -39,6 +40,9 @@ TIGHT = parts.ConfiguredThresholds(0.01, 0.01)
 NARROW = parts.ConfiguredBounds(1.5, 1.5)
 """Norm bounds that many runs break."""
 
+WIDE = parts.ConfiguredBounds(1e4, 1e4)
+"""Norm bounds under which no sum can wrap, and which hardly any run breaks."""
+
 PRIMES = {4: (1009, 65537, 2**61 - 31), 8: (2**31 - 1,)}
 """By step bits: small primes, one that needs 61 bits and is not 2^61 - 1."""
 
@@ -52,26 +56,35 @@ ODD = ("nan", "inf", "-inf", "1e30", "-1e300")
 """Gradients that no lattice holds."""
 
 
-def cases(*, max_agents: int = 12, max_rounds: int = 4) -> st.SearchStrategy[ConformCase]:
+def cases(
+    *, max_agents: int = 12, max_rounds: int = 4, known: tuple[str, ...] = VALIDATIONS
+) -> st.SearchStrategy[ConformCase]:
     """Scenarios of every kind with an honest agent to replace; shrinks to two honest agents.
 
     Any set of Byzantine agents will do: what an agent must do rests on no assumption. One
     network in ten has more than five agents; of these some are complete, so that messages have
-    more than a hundred entries, and Byzantine agents may send hundreds.
+    more than a hundred entries, and Byzantine agents may send hundreds. About one case in
+    three has lean validation, where the agent knows both.
 
     Implements: CF-15.
     """
     for prime in (prime for primes in PRIMES.values() for prime in primes):
         PrimeField(prime)  # tested once, and not where Hypothesis watches over random numbers
-    return _cases(max_agents, max_rounds)
+    kinds = [one for one in (PAPER, PAPER, LEAN) if one in known]
+    return st.sampled_from(kinds).flatmap(lambda one: _cases(max_agents, max_rounds, one == LEAN))
 
 
 @st.composite
-def _cases(draw: st.DrawFn, max_agents: int, max_rounds: int) -> ConformCase:
+def _cases(draw: st.DrawFn, max_agents: int, max_rounds: int, lean: bool) -> ConformCase:
     graph = draw(_graphs(max_agents))
     agents = range(graph.agents)
     byzantine = draw(st.sets(st.sampled_from(agents), max_size=graph.agents - 1))
-    peaceful = draw(scenarios(graph, max_rounds=max_rounds, max_dimension=3))
+    validations = strategies.LEAN if lean else strategies.PAPERS
+    peaceful = draw(
+        scenarios(graph, max_rounds=max_rounds, max_dimension=3, validations=validations)
+    )
+    if len(agents) > FEW and not _fits(peaceful):
+        peaceful = attrs.evolve(peaceful, bounds=WIDE)  # derived ones need smaller steps
     varied = _varied(draw, attrs.evolve(peaceful, byzantine=tuple(sorted(byzantine))))
     some = attacks(varied) | fitting_attacks(varied) | _crowds(varied) if byzantine else st.none()
     scenario = attrs.evolve(varied, attack=draw(some))
@@ -99,17 +112,19 @@ def _crowds(draw: st.DrawFn, scenario: Scenario) -> Edits:
     In some of them an entry stands twice.
     """
     shapes = Shapes.of(scenario)
-    phase = draw(st.sampled_from([KEYS, HASHES, ESTIMATES]))
+    lean = shapes.kappa is not None
+    phase = draw(st.sampled_from([*SLOTS] if lean else [KEYS, HASHES, ESTIMATES]))
     agents, sender = shapes.graph.agents, draw(st.sampled_from(shapes.byzantine))
     number = draw(st.integers(1, shapes.phases[phase]))
     sizes = {HASHES: 4 * agents, ESTIMATES: shapes.weightings * shapes.dimension}
+    sizes |= dict.fromkeys(SLOTS, 1 + (shapes.kappa or 0))
     proper = actions.Integer(1) if phase == KEYS else actions.Integers((1,) * sizes[phase])
     what = repeated(7, st.sampled_from([proper, actions.Nothing(), actions.Integer(-1)]))
     chosen, count = draw(what), draw(st.integers(0, 20) | st.sampled_from((250, 400)))
     width = draw(st.integers(1, 2 * agents))
     entries = tuple(
-        actions.Entry(i, None, chosen[i % 7])
-        if phase == KEYS
+        actions.Entry(i, SLOTS.get(phase), chosen[i % 7])
+        if lean or phase == KEYS
         else actions.Entry(i // width, i % width, chosen[i % 7])
         for i in range(count)
     )
@@ -122,10 +137,11 @@ def _varied(draw: st.DrawFn, scenario: Scenario) -> Scenario:
     """Other primes, keys, starts, bounds and thresholds, where they fit together."""
     primes = PRIMES.get(scenario.precision.step_bits, ())
     prime = draw(st.sampled_from((scenario.prime, *primes)))
+    lean = isinstance(scenario.validation, parts.Lean)
     changes: dict[str, Any] = {
         "delta": 1.0,  # nobody asks for the outcome
         "prime": prime,
-        "keys": draw(st.none() | _keys(scenario, prime)),
+        "keys": None if lean else draw(st.none() | _keys(scenario, prime)),
         "start": draw(st.none() | repeated(_dimension(scenario), st.sampled_from((1.0, -0.5)))),
     }
     if draw(st.booleans()):
@@ -133,11 +149,16 @@ def _varied(draw: st.DrawFn, scenario: Scenario) -> Scenario:
     if draw(st.booleans()):
         changes["checks"] = draw(problems.checks((TIGHT, problems.FAIR)))
     varied = attrs.evolve(scenario, **changes)
+    return varied if _fits(varied) else scenario
+
+
+def _fits(scenario: Scenario) -> bool:
+    """Whether a scenario is admitted."""
     try:
-        prepare(varied)
+        prepare(scenario)
     except ValidRefError:
-        return scenario
-    return varied
+        return False
+    return True
 
 
 def _keys(scenario: Scenario, prime: int) -> st.SearchStrategy[tuple[int, ...]]:
@@ -261,7 +282,7 @@ def find_divergence(session: Session, examples: int, seed: int) -> AgentFinding 
     searching = DivergenceSearch(session)
     try:
         find(
-            cases(),
+            cases(known=session.validations),
             searching.diverges,
             settings=settings(
                 max_examples=examples,

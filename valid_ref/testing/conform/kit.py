@@ -10,7 +10,15 @@ from valid_ref.oracle.check import Status
 from valid_ref.oracle.divergence import Divergence
 from valid_ref.testing.conform.case import ConformCase, ExpectedRun, expected_run
 from valid_ref.testing.conform.cases import fixed_cases
-from valid_ref.testing.conform.drive import START, AgentFinding, Conversation, drive, say_hello
+from valid_ref.testing.conform.drive import (
+    PAPER,
+    START,
+    VALIDATIONS,
+    AgentFinding,
+    Conversation,
+    drive,
+    say_hello,
+)
 from valid_ref.testing.conform.peer import (
     AgentFault,
     ConformError,
@@ -36,7 +44,7 @@ PATIENCE = 3
 
 @attrs.frozen
 class Report:
-    """What the kit says of an agent.
+    """What the kit says of an agent; `validations` are those in which it was driven.
 
     Implements: CF-14.
     """
@@ -46,6 +54,7 @@ class Report:
     agent: str = ""
     cases: int = 0
     finding: AgentFinding | None = None
+    validations: tuple[str, ...] = ()
 
     @property
     def conforms(self) -> bool:
@@ -59,6 +68,7 @@ class Report:
             "reason": self.reason,
             "agent": self.agent,
             "cases": self.cases,
+            "validations": list(self.validations),
             "finding": None if self.finding is None else _finding_as_json(self.finding),
         }
 
@@ -89,21 +99,40 @@ class Session:
         self._talk: Conversation | None = None
         self._earlier = 0
         self.unsteady: list[str] = []
+        self.driven: tuple[str, ...] = ()
+
+    @property
+    def validations(self) -> tuple[str, ...]:
+        """Those that the agent has; until it has said hello, the paper's.
+
+        Implements: CF-2.
+        """
+        try:
+            return self._greeted().validations
+        except AgentFault:
+            self.renew()
+            return (PAPER,)
+
+    def _greeted(self) -> Conversation:
+        """The conversation with the process of now."""
+        if self._talk is None:
+            self._earlier = 0
+            self._talk = say_hello(self.peer)
+            self.name = self._talk.name
+        return self._talk
 
     def drive(self, case: ConformCase) -> AgentFinding | None:
         """Drive one case; after a finding the next one gets a fresh process."""
         finding = self._play(self._played(case))
         self.cases += 1
+        self.driven = tuple(sorted({*self.driven, case.validation}, key=VALIDATIONS.index))
         if self._watch is not None:
             self._watch(self.cases)
         return finding
 
     def _play(self, run: ExpectedRun) -> AgentFinding | None:
         try:
-            if self._talk is None:
-                self._earlier = 0
-                self._talk = say_hello(self.peer)
-                self.name = self._talk.name
+            talk = self._greeted()
         except AgentFault as fault:
             words = self.peer.last_words()
             self.renew()
@@ -117,7 +146,7 @@ class Session:
                 replay="",
             )
             return AgentFinding(run.case, fault.kind, divergence, words)
-        finding = drive(run, self._talk)
+        finding = drive(run, talk)
         self._earlier += 1
         if finding is not None:
             finding = attrs.evolve(finding, stderr=self.peer.last_words())
@@ -192,9 +221,13 @@ def _not_repeated(finding: AgentFinding, clause: str) -> AgentFinding:
 
 
 def first_finding(session: Session, cases: Iterable[ConformCase]) -> AgentFinding | None:
-    """The first confirmed divergence in these cases."""
+    """The first confirmed divergence in these cases; those that the agent cannot play are left out.
+
+    Implements: CF-15.
+    """
+    known = session.validations
     for case in cases:
-        finding = session.confirmed(case)
+        finding = session.confirmed(case) if case.validation in known else None
         if finding is not None:
             return finding
     return None
@@ -230,8 +263,12 @@ def judge(session: Session, *searches: Search) -> Report:
         reason = "; ".join(session.unsteady)
         return Report(Status.CANNOT_TELL, reason, session.name, session.cases)
     seconds = time.monotonic() - begin
-    reason = f"every answer is as specified in {session.cases} cases ({seconds:.1f} s)"
-    return Report(Status.CONFORMS, reason, session.name, session.cases)
+    known = session.driven
+    reason = (
+        f"every answer is as specified in {session.cases} cases, "
+        f"validation {' and '.join(known)} ({seconds:.1f} s)"
+    )
+    return Report(Status.CONFORMS, reason, session.name, session.cases, validations=known)
 
 
 def conform(peer: Peer, examples: int = 200, seed: int = 0, watch: Watch | None = None) -> Report:
@@ -252,7 +289,16 @@ def replay(peer: Peer, case: ConformCase, watch: Watch | None = None) -> Report:
     Implements: CF-15.
     """
     expected_run(case)
-    return judge(Session(peer, watch), lambda session: session.twice(case))
+
+    def twice(session: Session) -> AgentFinding | None:
+        if case.validation not in session.validations:
+            raise ConformError(
+                f"the agent does not have the validation of the case, {case.validation}",
+                clause="CF-15",
+            )
+        return session.twice(case)
+
+    return judge(Session(peer, watch), twice)
 
 
 def _generated(examples: int, seed: int) -> Search:

@@ -144,7 +144,7 @@ class PythonAgent(Protocol):
         """Protocol, name, flood, integers."""
 
     def start(self, parameters: dict[str, Any], agent: int, key: int) -> Reply:
-        """Begin a run; the reply is empty."""
+        """Begin a run; the reply is empty. With lean validation `opening` stands for `key`."""
 
     def mix(self, round: int) -> Reply:  # noqa: A002 - the name of the field
         """Y and the point."""

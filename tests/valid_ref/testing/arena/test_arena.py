@@ -11,6 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from valid_ref.adversary.broadcasts import SilentSource
+from valid_ref.adversary.lean_attacks import (
+    CopiedCommitment,
+    EarlyValue,
+    FalseOwnReport,
+    SplitOpening,
+    WrongDigest,
+)
 from valid_ref.adversary.models import Equivocation
 from valid_ref.adversary.reports import EstimateLiar, HashLiar
 from valid_ref.oracle import record_run
@@ -18,7 +25,13 @@ from valid_ref.protocols.valid import Private
 from valid_ref.runs import run
 from valid_ref.scenario import Scenario
 from valid_ref.scenario.build import build_graph, prepare
-from valid_ref.scenario.parts import ConfiguredBounds, Family, Lean, RandomQuadratics
+from valid_ref.scenario.parts import (
+    ConfiguredBounds,
+    Family,
+    Lean,
+    PaperValidation,
+    RandomQuadratics,
+)
 from valid_ref.testing.arena.judge import ArenaJudgement, digest, judged, play
 from valid_ref.testing.arena.network import assigned, in_turn, processes
 from valid_ref.testing.conform.faults import AGENT, faulty_source
@@ -54,19 +67,23 @@ def judge(
     return judged(play(prepare(scenario), peers), scenario, output)
 
 
+LEAN_LIARS = [SplitOpening(), CopiedCommitment(), EarlyValue(), WrongDigest(), FalseOwnReport()]
+
+
 @st.composite
 def networks(draw: st.DrawFn) -> tuple[Scenario, dict[int, type]]:
     """A small scenario, honest or under attack, and some honest agents that are asked."""
     graph = draw(st.sampled_from(["path:3", "cycle:4", "complete:4", "star:5"]))
-    attack = draw(
-        st.sampled_from([None, Equivocation(), HashLiar(), EstimateLiar(), SilentSource()])
-    )
+    lean = draw(st.booleans())
+    liars = LEAN_LIARS if lean else [HashLiar(), EstimateLiar(), SilentSource()]
+    attack = draw(st.sampled_from([None, Equivocation(), *liars]))
     scenario = Scenario(
         graph=Family(graph),
         loss=RandomQuadratics(dimension=draw(st.integers(1, 3))),
         rounds=draw(st.integers(1, 4)),
         seed=draw(st.integers(0, 99)),
         bounds=draw(st.sampled_from([ConfiguredBounds(1.0, 1.0), Scenario(seed=0).bounds])),
+        validation=Lean() if lean else PaperValidation(),
     )
     agents = range(build_graph(scenario).agents)
     if attack is not None:
@@ -85,7 +102,8 @@ def test_whoever_is_asked_the_bytes_are_those_of_the_reference(network) -> None:
     assert found.conforms, found.verdict
     assert found.sha256 == found.reference
     assert found.gap is None
-    held = [number for number, made in agents.items() if made is Held]
+    lean = isinstance(scenario.validation, Lean)
+    held = [number for number, made in agents.items() if made is Held and not lean]
     assert list(found.played.flood_held) == held
 
 
@@ -157,7 +175,8 @@ def test_a_wrong_agent_is_found_by_the_oracle(fault: str, clause: str) -> None:
 FAULTS = [
     ("def hello(self, protocol: str) -> Reply:", "x()", "hello", "the start", 0, "CF-12"),
     (
-        "def start(self, parameters: dict[str, Any], agent: int, key: int) -> Reply:",
+        "def start(\n        self, parameters: dict[str, Any], agent: int, key: int = 0, "
+        "opening: Any = None\n    ) -> Reply:",
         "return {'a': 1}",
         "start",
         "the start",
@@ -273,9 +292,12 @@ def test_what_no_agent_can_play_is_refused() -> None:
     printed = attrs.evolve(SMALL, without=("P07",))
     with pytest.raises(ConformError, match="repaired reading"):
         judge(printed, {0: Example})
-    lean = attrs.evolve(SMALL, keys=None, validation=Lean())
-    with pytest.raises(ConformError, match="paper's validation"):
-        judge(lean, {0: Example})
+    part = attrs.evolve(SMALL, validation=Lean(without=("nonce",)))
+    with pytest.raises(ConformError, match="whole lean validation"):
+        judge(part, {0: Example})
+    papers = agent(a=('{"validations": ["paper", "lean"]}', "{}"))
+    with pytest.raises(OtherProtocolError, match=r"agent 1.*does not have the validation lean"):
+        judge(attrs.evolve(SMALL, validation=Lean()), {1: papers})
     other = agent(a=('PROTOCOL = "valid-ref/conformance/2"', 'PROTOCOL = "valid-ref/other/9"'))
     with pytest.raises(OtherProtocolError, match=r"agent 2.*other/9"):
         judge(SMALL, {2: other})

@@ -17,7 +17,20 @@ def _played() -> Callable[[ConformCase], ExpectedRun]:
 
 @pytest.fixture(scope="session")
 def cases() -> tuple[ConformCase, ...]:
+    """Those of the paper's validation come first."""
     return fixed_cases()
+
+
+@pytest.fixture(scope="session")
+def fewer(cases) -> tuple[ConformCase, ...]:
+    """All of the paper's validation, and every fourth of lean validation."""
+    return tuple(c for number, c in enumerate(cases) if c.validation == "paper" or number % 4 == 0)
+
+
+@pytest.fixture(scope="session")
+def lean(cases) -> tuple[ConformCase, ...]:
+    """Those of lean validation."""
+    return tuple(case for case in cases if case.validation == "lean")
 
 
 @pytest.fixture(scope="session")

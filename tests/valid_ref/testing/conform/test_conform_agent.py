@@ -9,8 +9,8 @@ from valid_ref.oracle.check import Status
 from valid_ref.testing.conform import kit
 from valid_ref.testing.conform.faults import AGENT
 from valid_ref.testing.conform.generate import find_divergence
-from valid_ref.testing.conform.kit import Session, conform, first_finding, judge
-from valid_ref.testing.conform.peer import AgentFault, ObjectPeer
+from valid_ref.testing.conform.kit import Session, conform, first_finding, judge, replay
+from valid_ref.testing.conform.peer import AgentFault, ConformError, ObjectPeer
 from valid_ref.testing.conform.process import ProcessPeer
 
 FLOOD = ("values = self.held if r == self.R else self.fresh", "values = self.held")
@@ -37,13 +37,13 @@ def text(value):
 
 
 @pytest.mark.checks("CF-1", "CF-2", "CF-5", "CF-6", "CF-8", "CF-10", "CF-17")
-def test_the_example_conforms_as_a_process(cases, played) -> None:
+def test_the_example_conforms_as_a_process(fewer, played) -> None:
     told = []
     session = Session(ProcessPeer([sys.executable, str(AGENT)]), told.append, played=played)
-    report = judge(session, lambda one: first_finding(one, cases))
+    report = judge(session, lambda one: first_finding(one, fewer))
     assert report.status is Status.CONFORMS, report.finding
     assert report.agent == "example"
-    assert told == list(range(1, len(cases) + 1))
+    assert told == list(range(1, len(fewer) + 1))
 
 
 @pytest.mark.checks("CF-11", "CF-15", "CF-16")
@@ -75,33 +75,93 @@ def test_the_example_needs_the_standard_library_only() -> None:
         if isinstance(node, ast.Import | ast.ImportFrom)
         for name in ([ast.alias(node.module)] if isinstance(node, ast.ImportFrom) else node.names)
     }
-    assert names == {"json", "math", "sys", "typing"}
+    assert names == {"hashlib", "json", "math", "sys", "typing"}
     assert names <= sys.stdlib_module_names
 
 
 @pytest.mark.checks("CF-2")
-def test_sending_everything_in_every_flood_round_may_be_declared(cases, played, made) -> None:
+def test_sending_everything_in_every_flood_round_may_be_declared(fewer, played, made) -> None:
     resending = Session(ObjectPeer(made(a=FLOOD, b=SAYS_HELD)), played=played)
-    assert first_finding(resending, cases) is None
-    undeclared = first_finding(Session(ObjectPeer(made(a=FLOOD)), played=played), cases)
+    assert first_finding(resending, fewer) is None
+    undeclared = first_finding(Session(ObjectPeer(made(a=FLOOD)), played=played), fewer)
     assert undeclared is not None
     assert undeclared.clause == "VB-4"
-    declared = first_finding(Session(ObjectPeer(made(a=SAYS_HELD)), played=played), cases)
+    declared = first_finding(Session(ObjectPeer(made(a=SAYS_HELD)), played=played), fewer)
     assert declared is not None
     assert declared.clause == "VB-4"
 
 
+KNOWN = '{"validations": ["paper", "lean"]}'
+"""What the example says at hello about lean validation."""
+
+
+@pytest.mark.checks("CF-2", "CF-15")
+@pytest.mark.parametrize(
+    ("said", "known"),
+    [("{}", ("paper",)), ('{"validations": ["lean"]}', ("lean",)), (KNOWN, ("paper", "lean"))],
+)
+def test_an_agent_is_driven_in_the_validations_that_it_has(
+    said, known, cases, lean, played, made
+) -> None:
+    some = (*cases[:4], *lean[:4])
+    session = Session(ObjectPeer(made(a=(KNOWN, said))), played=played)
+    report = judge(
+        session,
+        lambda one: first_finding(one, some),
+        lambda one: find_divergence(one, 12, 2),
+    )
+    assert report.status is Status.CONFORMS, report
+    assert (report.validations, report.cases) == (known, 4 * len(known) + 12)
+    assert f"validation {' and '.join(known)} " in report.reason
+
+
+@pytest.mark.checks("CF-15")
+def test_a_case_with_a_validation_that_the_agent_does_not_have_is_refused(lean, made) -> None:
+    with pytest.raises(ConformError, match="does not have the validation of the case, lean"):
+        replay(ObjectPeer(made(a=(KNOWN, "{}"))), lean[0])
+    assert replay(ObjectPeer(made()), lean[0]).conforms
+
+
+@pytest.mark.checks("CF-2")
+@pytest.mark.parametrize("said", ["[]", '"lean"', '["other"]', "[3]", "None", "[[]]"])
+def test_validations_of_another_form_are_a_fault(said, cases, played, made) -> None:
+    session = Session(ObjectPeer(made(a=(KNOWN, f'{{"validations": {said}}}'))), played=played)
+    finding = first_finding(session, cases)
+    assert finding is not None
+    assert finding.clause == "CF-2"
+
+
+@pytest.mark.checks("CF-6")
+def test_addressing_may_be_left_out_and_may_repeat_what_is_said_to_all(lean, played, made) -> None:
+    """A neighbour to which the message to all is addressed is told nothing else."""
+
+    class Wordy(made()):
+        def send(self, **fields):
+            reply = super().send(**fields)
+            if not reply.get("addressed"):
+                return {name: value for name, value in reply.items() if name != "addressed"}
+            told = {one["receiver"] for one in reply["addressed"]}
+            others = [u for u in self.N[self.me] if u not in told]
+            more = [{"receiver": u, "message": reply["message"]} for u in others]
+            return {**reply, "addressed": [*more, *reply["addressed"]]}
+
+    assert first_finding(Session(ObjectPeer(Wordy), played=played), lean[:12]) is None
+
+
 @pytest.mark.checks("CF-3")
-def test_large_integers_may_be_decimal_strings(cases, played, made) -> None:
+def test_large_integers_may_be_decimal_strings(fewer, played, made) -> None:
     plain = made(a=STRINGS)
     seen = set()
 
     class Wordy(plain):
         """Reads strings as integers; writes every number of vectors as a string."""
 
-        def start(self, parameters, agent, key):
-            seen.add(type(key))
-            return super().start(number(parameters), number(agent), number(key))
+        def start(self, parameters, agent, **secret):
+            seen.update(type(key) for key in secret.values())
+            named = {**number(parameters)}
+            if "lean" in parameters:
+                named["lean"] = {**named["lean"], "run": parameters["lean"]["run"]}
+            return super().start(named, number(agent), **number(secret))
 
         def mix(self, **fields):
             reply = super().mix(**fields)
@@ -117,8 +177,8 @@ def test_large_integers_may_be_decimal_strings(cases, played, made) -> None:
             reply = super().end()
             return {**reply, "model": text(reply["model"])}
 
-    assert first_finding(Session(ObjectPeer(Wordy), played=played), cases) is None
-    assert seen == {int, str}
+    assert first_finding(Session(ObjectPeer(Wordy), played=played), fewer) is None
+    assert seen == {int, str, list}
 
 
 @pytest.mark.checks("CF-16")

@@ -63,13 +63,14 @@ def same(original: object, instead: object) -> bool:
 
 @pytest.mark.checks("CF-5", "CF-6", "CF-9", "CF-10", "CF-11")
 @given(
-    index=st.sampled_from([0, 1, 4, 30, 64]),
+    index=st.sampled_from([0, 1, 4, 30, 64, -1, -60, -190]),
     when=st.integers(1, 45),
     steps=st.lists(st.integers(0, 6), max_size=5).map(tuple),
     instead=st.sampled_from(GARBAGE),
 )
 @example(index=0, when=1, steps=(), instead=None)
 @example(index=0, when=2, steps=(0, 0), instead=True)
+@example(index=-190, when=13, steps=(0,), instead=None)
 @settings(max_examples=150)
 def test_every_change_of_an_answer_is_found(cases, played, index, when, steps, instead) -> None:
     bent = Bent(when, steps, instead)

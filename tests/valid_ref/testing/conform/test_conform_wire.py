@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from valid_ref import wire
 from valid_ref.adversary import actions
-from valid_ref.machine import Message
+from valid_ref.machine import Addressed, Message
 from valid_ref.oracle.divergence import message_difference
 from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.valid import Valid
@@ -25,17 +25,57 @@ def piped(value):
 
 
 @pytest.mark.checks("CF-6", "CF-7")
-def test_what_the_reference_says_comes_back_the_same(cases, played) -> None:
-    for case in cases[:12]:
+def test_what_the_reference_says_comes_back_the_same(cases, lean, played) -> None:
+    for case in (*cases[:12], *lean[:12]):
         script = played(case)
         for turn in script.turns:
-            if turn.message is None:
-                continue
-            written = piped(wire.message_as_json(turn.message))
-            found = wire.message_from_json(written, script.parameters.lattice.dimension)
-            assert message_difference(
-                script.parameters, turn.phase, case.agent, turn.message, found
-            ) is None  # fmt: skip
+            word = turn.message
+            messages = [word.usual, *word.to.values()] if isinstance(word, Addressed) else [word]
+            for message in messages:
+                if message is None:
+                    continue
+                written = piped(wire.message_as_json(message, digests=True))
+                found = wire.message_from_json(written, script.parameters.lattice.dimension)
+                assert message_difference(
+                    script.parameters, turn.phase, case.agent, message, found
+                ) is None  # fmt: skip
+
+
+@pytest.mark.checks("CF-7")
+def test_an_integer_is_a_digest_to_those_that_know_these_only() -> None:
+    assert piped(wire.message_as_json(7)) == {"kind": "other", "text": "7"}
+    for value in (0, -1, 2**300):
+        written = piped(wire.message_as_json(value, digests=True))
+        assert written == {"kind": "digest", "value": value}
+        assert wire.message_from_json(written, 2) == value
+    assert wire.message_as_json(True, digests=True) == {"kind": "flag", "value": True}
+
+
+@pytest.mark.checks("CF-4", "LE-1")
+def test_the_parameters_of_a_lean_run_have_kappa_and_the_name_of_the_run(lean, played) -> None:
+    document = piped(wire.parameters_for_agent(played(lean[0]).parameters))
+    assert list(document["lean"]) == ["kappa", "run"]
+    assert document["lean"]["kappa"] == 2
+    assert len(bytes.fromhex(document["lean"]["run"])) == 32
+
+
+@pytest.mark.checks("CF-6")
+@pytest.mark.parametrize(
+    "addressed",
+    [
+        3,
+        [3],
+        [{"receiver": 0}],
+        [{"receiver": "x", "message": None}],
+        [{"receiver": 0, "message": None}, {"receiver": 0, "message": None}],
+    ],
+)
+def test_addressed_messages_of_another_form_are_refused(addressed) -> None:
+    with pytest.raises(wire.FormError) as caught:
+        wire.addressed_from_json(addressed, 2)
+    assert caught.value.clause == "CF-6"
+    flag = {"kind": "flag", "value": True}
+    assert wire.addressed_from_json([{"receiver": 1, "message": flag}], 2) == {1: True}
 
 
 @pytest.mark.checks("CF-4")
@@ -151,9 +191,11 @@ def test_a_tag_that_stands_twice_is_sent_twice() -> None:
 @pytest.mark.parametrize(
     ("message", "wrong"),
     [
-        (3, "kind learning, flag or entries"),
-        ({"kind": "other", "text": ""}, "kind learning, flag or entries"),
-        ({"kind": ["learning"]}, "kind learning, flag or entries"),
+        (3, "kind learning, flag, entries or digest"),
+        ({"kind": "other", "text": ""}, "kind learning, flag, entries or digest"),
+        ({"kind": ["learning"]}, "kind learning, flag, entries or digest"),
+        ({"kind": "digest"}, "fields kind, value"),
+        ({"kind": "digest", "value": 0.5}, "an integer"),
         ({"kind": "flag"}, "fields kind, value"),
         ({"kind": "flag", "value": 1}, "true or false"),
         ({"kind": "learning", "model": [1.5], "scaled_gradient": [1]}, "an integer"),
