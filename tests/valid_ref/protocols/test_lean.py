@@ -420,7 +420,7 @@ def test_evaluations_are_what_the_formula_says(graph: AgentGraph) -> None:
     ],
 )
 def test_the_table_of_the_chapter(name: str, row: str) -> None:
-    """Rounds, bytes and polynomials of the paper's validation and of lean validation, as printed."""
+    """Rounds, bytes and polynomials of both validations, as printed."""
     text, d, T = CHAPTER.read_text(encoding="utf-8"), 109386, 300
     graph = parse_family(name)
     weights = support.weighting(tuple(range(1, T + 1)))
