@@ -215,6 +215,7 @@ def test_processes_that_would_compute_otherwise_are_refused(
     line = Line(monkeypatch)
     document: dict[str, Any] = {"environment": {"torch": "1.0"}}
     line.first.tell(lambda: None)  # it fits
+    line.first.tell(lambda: None)  # it can be built
     line.first.tell(lambda: document)
     with pytest.raises(TeamError, match=r"process 1 differs from the first in environment\.torch"):
         run_experiment(load(tiny), tmp_path / "run", Options(), team=line.second)

@@ -326,4 +326,4 @@ def test_a_scenario_with_the_papers_validation_has_the_coins_that_it_had_before(
         coins = run_coins(lean).child("opening", agent)
         assert private.key == Opening.of_coins(coins, prepared.parameters)
     with pytest.raises(DocumentError, match="no keys of single agents"):
-        attrs.evolve(lean, keys=(1, 2, 3))
+        attrs.evolve(lean, keys=(1, 2, 3, 4))

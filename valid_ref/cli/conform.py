@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import attrs
 import typer
 
-from valid_ref.cli.outputs import require_outputs
+from valid_ref.cli.outputs import existing_files, require_outputs
 from valid_ref.cli.progress import progress
 from valid_ref.printable import clause_words
 
@@ -66,7 +66,7 @@ def conform(
         return
     words, shown = _command(command or [], fault, example=example)
     if replay is None:
-        files = {f"the agent's {word}": Path(word) for word in words if Path(word).is_file()}
+        files = {f"the agent's {word}": path for word, path in existing_files(command or ())}
         require_outputs(files={"--save": save}, inputs=files)
     peer = ProcessPeer(words, timeout, _echo if show_stderr else None)
     try:

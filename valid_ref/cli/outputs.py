@@ -4,9 +4,10 @@ Every command says once, to `require_outputs`, all that it will write and all th
 read. No output may be lost: none may replace another, nor anything that is read.
 """
 
+import contextlib
 import fnmatch
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import attrs
@@ -47,6 +48,14 @@ def require_outputs(
             _require_apart(output, other, "one would replace the other")
         for source in read:
             _require_apart(output, source, f"it would replace what {source.option} names")
+
+
+def existing_files(words: Iterable[str]) -> Iterator[tuple[str, Path]]:
+    """The words of a command that name files; words that no file can have as its name are none."""
+    for word in words:
+        with contextlib.suppress(OSError, ValueError):
+            if Path(word).is_file():
+                yield word, Path(word)
 
 
 def _given(places: Named | None) -> Iterator[tuple[str, Path]]:

@@ -79,11 +79,14 @@ def test_false_alarms_are_counted_and_the_same_call_goes_on(made: Path) -> None:
 
 
 @pytest.mark.checks("EX-14")
-def test_calibration_runs_are_kept_unless_they_are_not_wanted(made: Path, tmp_path: Path) -> None:
+def test_calibration_runs_are_kept_unless_they_are_not_wanted(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "none"))
     common = ["run", made / "tiny.toml", "-q", "--set", "rounds=2", "--set", "validate=false"]
     call(*common, "--cache", tmp_path / "kept", "-o", tmp_path / "one")
     assert len([*(tmp_path / "kept").iterdir()]) == 5
-    call(*common, "--cache", tmp_path / "none", "--no-cache", "-o", tmp_path / "two")
+    call(*common, "--no-cache", "-o", tmp_path / "two")
     assert not (tmp_path / "none").exists()
 
 

@@ -85,7 +85,7 @@ class Session:
 
     The process is kept from case to case; `start` begins anew in it (CF-4). `played` gives what
     the reference does in a case. `unsteady` names the cases with a time-out that did not happen
-    again.
+    again. `refused` is what went wrong at hello; the next case that is driven meets it.
     """
 
     def __init__(
@@ -97,24 +97,27 @@ class Session:
         self.peer, self.cases, self.name = peer, 0, ""
         self._watch, self._played = watch, played
         self._talk: Conversation | None = None
+        self.refused: AgentFault | None = None
         self._earlier = 0
         self.unsteady: list[str] = []
         self.driven: tuple[str, ...] = ()
 
     @property
     def validations(self) -> tuple[str, ...]:
-        """Those that the agent has; until it has said hello, the paper's.
+        """Those that the agent has; the paper's if it does not say hello, which the next case tells.
 
         Implements: CF-2.
         """
         try:
             return self._greeted().validations
-        except AgentFault:
-            self.renew()
+        except AgentFault as fault:
+            self.refused = fault
             return (PAPER,)
 
     def _greeted(self) -> Conversation:
         """The conversation with the process of now."""
+        if self.refused is not None:
+            raise self.refused
         if self._talk is None:
             self._earlier = 0
             self._talk = say_hello(self.peer)
@@ -156,7 +159,7 @@ class Session:
     def renew(self) -> None:
         """Go on with a fresh process."""
         self.peer.renew()
-        self._talk = None
+        self._talk, self.refused = None, None
 
     def confirmed(self, case: ConformCase) -> AgentFinding | None:
         """Drive a case; a finding must come again in a fresh process.
@@ -204,7 +207,8 @@ class Session:
 
         Implements: CF-4, CF-15.
         """
-        self.renew()
+        if self.refused is None:
+            self.renew()
         finding = self.confirmed(case)
         if finding is not None or self.unsteady:
             return finding
@@ -291,7 +295,7 @@ def replay(peer: Peer, case: ConformCase, watch: Watch | None = None) -> Report:
     expected_run(case)
 
     def twice(session: Session) -> AgentFinding | None:
-        if case.validation not in session.validations:
+        if case.validation not in session.validations and session.refused is None:
             raise ConformError(
                 f"the agent does not have the validation of the case, {case.validation}",
                 clause="CF-15",

@@ -385,7 +385,7 @@ def test_no_confirmed_finding_is_lost_where_cases_change_while_shrinking(
     """Hypothesis draws the same and gets another case, which is right: a flaky failure to it."""
     drawn = itertools.count()
     some = st.integers(0, 10**6).map(lambda _: cases[0 if next(drawn) < 1 else 1 + next(drawn) % 3])
-    monkeypatch.setattr(generate, "cases", lambda: some)
+    monkeypatch.setattr(generate, "cases", lambda **_known: some)
     session = Noted(ObjectPeer(first_case_only(made())), played=played)
     report = judge(session, lambda one: generate.find_divergence(one, 30, 5))
     assert session.findings

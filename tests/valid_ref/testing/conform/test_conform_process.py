@@ -171,12 +171,12 @@ def test_a_hello_of_another_form_diverges(reply, cases, played, made) -> None:
 
 
 @pytest.mark.checks("CF-14")
-def test_a_fault_of_the_kit_is_never_a_conviction(made) -> None:
+def test_a_fault_of_the_kit_is_never_a_conviction(cases, made) -> None:
     def broken(_case):
         raise ZeroDivisionError("in the kit")
 
     session = Session(peers.ObjectPeer(made()), played=broken)
-    report = judge(session, lambda one: first_finding(one, [None]))
+    report = judge(session, lambda one: first_finding(one, cases[:1]))
     assert (report.status, report.finding) == (Status.CANNOT_TELL, None)
     assert "ZeroDivisionError: in the kit" in report.reason
 
