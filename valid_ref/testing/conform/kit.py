@@ -104,7 +104,7 @@ class Session:
 
     @property
     def validations(self) -> tuple[str, ...]:
-        """Those that the agent has; the paper's if it does not say hello, which the next case tells.
+        """Those that the agent has. If it fails at hello: the paper's, and the next case tells why.
 
         Implements: CF-2.
         """
