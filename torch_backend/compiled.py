@@ -32,7 +32,7 @@ NARROW = 256
 LIFT = np.int64(0x4338 << 48)
 """The bits of the float64 1.5 2^52, whose last bit counts 1."""
 
-LIFTED, LIFTED_HALF = 1.5 * 2.0**52, 1.5 * 2.0**52 - 0.5
+LIFTED = 1.5 * 2.0**52
 
 FAST = 1 << 50
 """Below this, words and their products with weights pass through float64."""
@@ -250,7 +250,7 @@ def _floors(lifted: Any, A: int) -> None:
     """
     inverse = 1.0 / np.float64(A)
     for j in range(len(lifted)):
-        lifted[j] = np.floor((lifted[j] - LIFTED_HALF) * inverse)
+        lifted[j] = np.floor((lifted[j] - LIFTED + 0.5) * inverse)
 
 
 @compiled

@@ -122,6 +122,27 @@ def test_sums_that_fit_into_words_are_those_of_integers(
         assert sums[index, 0, 0].tolist() == wrapped
 
 
+REPEATED = [A for A in range(4097, 4400) if A * (1.0 / A) < 1.0]
+"""Steps whose product with their reciprocal is rounded to less than one."""
+
+
+@pytest.mark.checks("AR-8", "GV-9", "LE-3")
+@pytest.mark.parametrize("A", [*REPEATED[:3], 2**21 - 1])
+@pytest.mark.parametrize("weight", [1, 2**16])
+def test_words_at_the_ends_of_float64_are_those_of_integers(A: int, weight: int) -> None:
+    """Multiples of A, words beyond 2^50, and sums beyond it."""
+    T, ends = 8, [A, 2 * A, 2**44 // A * A, 2**49 - 1, 2**50, 2**51 + 3, 2**52 - 1]
+    numbers = [sign * end + off for end in ends for sign in (1, -1) for off in (-1, 0)]
+    lattice = a_lattice(20, (A,) * T, len(numbers))
+    for block in ([number] * len(numbers) for number in numbers):
+        gammas = torch.tensor([block])
+        sums = torch.zeros((1, 1, 1, 1, len(numbers)), dtype=torch.int64)
+        with mock.patch.object(kernels, "PAYS_FROM", 0):
+            add_all(lattice, [Weighted(t, gammas, [(weight,)]) for t in range(1, T + 1)], sums)
+        expected = T * weight * (block[0] // A)
+        assert sums.flatten().tolist() == [(expected + 2**63) % 2**64 - 2**63] * len(numbers)
+
+
 @FORMS
 @pytest.mark.checks("GV-9")
 def test_a_lower_limb_does_not_wrap_in_many_rounds(pays_from: int) -> None:

@@ -80,6 +80,16 @@ def test_it_is_the_polynomial_at_every_key(data: st.DataObject) -> None:
     assert np.array_equal(found, round_polynomials(PrimeField(), keys, rows))
 
 
+@pytest.mark.checks("HA-9")
+@pytest.mark.parametrize("entry", [2**31 - 1, -(2**31)])
+def test_sums_of_many_full_entries_are_exact(entry: int) -> None:
+    """More products of full entries and full limbs than float64 adds up without rounding."""
+    keys, length = (PRIME - 2, 123456789123456789), 640 * POWERS
+    rows = np.full((1, length), entry, dtype=np.int32)
+    found = ShortHash(keys, length).hash(rows, 1, 32)
+    assert np.array_equal(found, round_polynomials(PrimeField(), keys, rows.astype(np.int64)))
+
+
 @pytest.mark.checks("HA-9", "LV-5")
 def test_reports_are_the_same_with_and_without_it(tmp_path: Path) -> None:
     run = a_program("per edge")

@@ -84,11 +84,9 @@ class ValidationStateAgreement:
                 raised.append(Raised(alarm, PHASE, round_number, sender))
         if not raised and (self.reading.P04 or not state.alarmed):
             return state
-        heard_alarm = bool(raised)
         known = {(earlier.alarm, earlier.sender) for earlier in state.alarms}
         new = tuple(r for r in raised if (r.alarm, r.sender) not in known)
-        alarmed = heard_alarm or state.alarmed if self.reading.P04 else heard_alarm
-        return AgreementState(state.agent, alarmed, state.alarms + new)
+        return AgreementState(state.agent, bool(raised), state.alarms + new)
 
 
 # Finish: the last alarm state is the verdict (`AgreementStage` in `valid`).
