@@ -10,7 +10,7 @@ from typing import Any
 
 from torch_backend.config.experiment import Experiment
 from torch_backend.errors import ConfigError
-from valid_ref.document import DocumentError, schema, structure
+from valid_ref.document import DocumentError, schema, structure, whole_number
 from valid_ref.named_parts import value_of
 
 QUICK = "quick"
@@ -115,9 +115,9 @@ def _changed(node: Any, path: list[str], value: Any, change: str) -> Any:
     if isinstance(node, dict):
         return node | {first: _changed(node.get(first, {}), rest, value, change)}
     if isinstance(node, list):
-        if not first.isdigit() or int(first) >= len(node):
+        index = whole_number(first)
+        if index is None or not 0 <= index < len(node):
             raise ConfigError(f"--set {change}: {first!r} is not one of 0..{len(node) - 1}")
-        index = int(first)
         return [*node[:index], _changed(node[index], rest, value, change), *node[index + 1 :]]
     raise ConfigError(f"--set {change}: there is nothing below {first!r} to be set")
 
