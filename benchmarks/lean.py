@@ -177,7 +177,6 @@ def many_agents(options: argparse.Namespace, clock: Clock) -> dict[str, Any]:
             "batch=1",
             "validate=true",
             f"validation={kind}",
-            "detection.bits=16",
         )
         experiment = load("demo", changes=changes)
         data, weightings = load_data(experiment, None), measuring_weightings(experiment)

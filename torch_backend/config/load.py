@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from torch_backend.config.experiment import Experiment
+from torch_backend.config.experiment import LEAN_BITS, Experiment
 from torch_backend.errors import ConfigError
 from valid_ref.document import DocumentError, schema, structure, whole_number
 from valid_ref.named_parts import value_of
@@ -69,12 +69,23 @@ def _document(source: str) -> dict[str, Any]:
 
 def _read(source: str, document: Mapping[str, Any]) -> Experiment:
     try:
-        found: Experiment = structure(Experiment, document)
+        found: Experiment = structure(Experiment, _with_lean_bits(document))
     except DocumentError as error:
         path, _colon, rest = error.message.partition(":")
         shown = path.removeprefix("$").removeprefix(".") or "the experiment"
         raise ConfigError(f"{source}: {shown}:{rest}", clause=_clause(error)) from None
     return found
+
+
+def _with_lean_bits(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A document with lean validation that says nothing of the bits of weights: as many as fit.
+
+    Implements: EX-17.
+    """
+    detection = document.get("detection", {})
+    if document.get("validation") != "lean" or not isinstance(detection, Mapping):
+        return document
+    return {**document, "detection": {"bits": LEAN_BITS, **detection}}
 
 
 def _clause(error: DocumentError) -> str:
