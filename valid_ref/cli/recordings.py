@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from valid_ref.cli import options
 from valid_ref.cli.outputs import require_outputs
 from valid_ref.cli.progress import progress, run_shown
 from valid_ref.oracle import (
@@ -26,7 +27,6 @@ from valid_ref.oracle import diff as first_difference
 from valid_ref.oracle.divergence import LONGEST_LINE
 from valid_ref.printable import clause_words, printable
 from valid_ref.protocols.valid import Valid
-from valid_ref.scenario import Scenario, load_scenario
 
 RecordingPath = Annotated[Path, typer.Argument(help="A recording: a directory or a zip.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
@@ -37,6 +37,22 @@ def record(
         Path, typer.Option("--output", "-o", help="RUN.zip, or an empty or new directory.")
     ],
     scenario: Annotated[Path | None, typer.Argument(help="A scenario file (JSON).")] = None,
+    graph: options.Graph = None,
+    loss: options.Loss = None,
+    rounds: options.Rounds = None,
+    schedule: options.Steps = None,
+    bounds: options.Bounds = None,
+    weights: options.Weights = None,
+    thresholds: options.Thresholds = None,
+    level: options.Level = None,
+    byzantine: options.Byzantine = None,
+    attack: options.Attack = None,
+    without: options.Without = None,
+    validation: options.Validation = None,
+    seed: options.Seed = None,
+    coins: options.Coins = None,
+    eps_success: options.EpsSuccess = None,
+    jobs: options.Jobs = 1,
     anonymous: Annotated[
         bool, typer.Option("--anonymous", help="Do not record who is Byzantine.")
     ] = False,
@@ -49,11 +65,29 @@ def record(
     \b
     Examples:
       valid-ref record -o run.zip
+      valid-ref record --validation lean --byzantine 4 --attack equivocation -o run.zip
       valid-ref record scenario.json -o run.zip --anonymous
     """  # noqa: D301 - \b keeps the lines of the examples apart
     require_outputs(recordings={"--output": output}, inputs={"SCENARIO": scenario})
-    chosen = Scenario() if scenario is None else load_scenario(scenario)
-    finished = run_shown(chosen, hidden=quiet or as_json)
+    given = options.Chosen(
+        graph=graph,
+        loss=loss,
+        rounds=rounds,
+        schedule=schedule,
+        bounds=bounds,
+        weights=weights,
+        thresholds=thresholds,
+        level=level,
+        byzantine=byzantine,
+        attack=attack,
+        without=without,
+        validation=validation,
+        seed=seed,
+        coins=coins,
+        eps_success=eps_success,
+    )
+    chosen = options.chosen_scenario(scenario, given)
+    finished = run_shown(chosen, hidden=quiet or as_json, jobs=jobs)
     record_run(finished, output, byzantine_known=not anonymous, checksums=checksums)
     rounds, outcome = len(finished.execution.rounds), finished.outcome
     if as_json:
