@@ -27,6 +27,7 @@ from valid_ref.oracle import diff as first_difference
 from valid_ref.oracle.divergence import LONGEST_LINE
 from valid_ref.printable import clause_words, printable
 from valid_ref.protocols.valid import Valid
+from valid_ref.protocols.weakened import checked_less, left_out
 
 RecordingPath = Annotated[Path, typer.Argument(help="A recording: a directory or a zip.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
@@ -103,6 +104,13 @@ def check(
     agent: Annotated[
         list[int] | None, typer.Option(help="Replay this agent only; may be repeated.")
     ] = None,
+    allow_weakened: Annotated[
+        bool,
+        typer.Option(
+            "--allow-weakened",
+            help="A run that leaves repairs or necessary parts out may conform too.",
+        ),
+    ] = False,
     as_json: AsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdict only.")] = False,
     schema: Annotated[
@@ -110,6 +118,9 @@ def check(
     ] = False,
 ) -> None:
     """Replay a recording; exit status 0 only if it conforms.
+
+    A run that leaves repairs of the paper or necessary parts of lean validation out is called
+    weakened, with exit status 1, unless --allow-weakened says that this is meant.
 
     \b
     Examples:
@@ -125,7 +136,9 @@ def check(
     opened = open_recording(recording)
     _require_agents(agent or (), opened)
     with progress("rounds", Valid(opened.parameters).rounds, hidden=as_json or quiet) as watch:
-        verdict = check_recording(opened, agents=agent or None, watch=watch)
+        verdict = check_recording(
+            opened, agents=agent or None, watch=watch, allow_weakened=allow_weakened
+        )
     shown = verdict.status.value if quiet else render_verdict(verdict)
     typer.echo(json.dumps(verdict.as_json()) if as_json else shown)
     raise typer.Exit(0 if verdict.conforms else 1)
@@ -142,6 +155,10 @@ def _require_agents(agents: Iterable[int], opened: Recording) -> None:
 def render_verdict(verdict: Verdict) -> str:
     """A verdict in words."""
     lines = [f"{verdict.status.value}: {verdict.reason}"]
+    if verdict.left_out:
+        lines.append(f"left out: {', '.join(verdict.left_out)}")
+    if verdict.checked_less:
+        lines.append(f"checked less: {'; '.join(verdict.checked_less)}")
     lines += [str(divergence) for divergence in verdict.divergences]
     if verdict.divergences:
         agents = ", ".join(map(str, verdict.need_freedom))
@@ -209,7 +226,9 @@ def summarise(opened: Recording) -> dict[str, Any]:
         "learning_rounds": header.rounds,
         "prime": header.prime,
         "byzantine": None if header.byzantine is None else list(header.byzantine),
-        "repairs_turned_off": list(header.without),
+        "validation": "paper" if header.lean is None else f"lean, kappa = {header.lean.kappa}",
+        "left_out": list(left_out(opened.parameters)),
+        "checked_less": list(checked_less(opened.parameters)),
         "flood_held": list(header.flood_held),
         "bytes": opened.bytes,
         "finished": opened.finished,

@@ -76,7 +76,7 @@ def test_runs_with_lean_validation_conform(tmp_path, kind) -> None:
     finished = run(attrs.evolve(SMALL, validation=chosen, **attacked))
     record_run(finished, tmp_path / "run.zip")
     opened = open_recording(tmp_path / "run.zip")
-    verdict = check(opened)
+    verdict = check(opened, allow_weakened=kind == "late-total")
     assert verdict.conforms, [str(found) for found in verdict.divergences]
     assert verdict.findings is not None
     assert verdict.findings.outcome == finished.outcome
