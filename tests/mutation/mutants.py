@@ -37,6 +37,8 @@ CHOICE = ("tests/valid_ref/kernels/test_choice.py",)
 POLYHASH = ("tests/valid_ref/kernels/test_polyhash.py",)
 STEPS = ("tests/valid_ref/kernels/test_steps.py",)
 SUMS = ("tests/valid_ref/kernels/test_sums.py",)
+WEAKENED = ("tests/valid_ref/oracle/test_oracle_weakened.py",)
+DOCUMENTS = ("tests/valid_ref/test_document.py",)
 CHECK, READER, FLIPS, RELATION, SCALE, CLI, FLOOD, SAID = (
     (f"tests/valid_ref/oracle/test_oracle_{name}.py",)
     for name in ("check", "reader", "flips", "relation", "scale", "cli", "flood", "said")
@@ -1051,4 +1053,19 @@ MUTANTS = (
             'nonce = int.from_bytes(coins.child("nonce").secret)', 'nonce = int.from_bytes(coins.child("share", 0).secret)', LEAN),
     _mutant("VA-6", "a scenario with the paper's validation has other coins", "scenario/scenario.py",
             'del document["validation"]', "pass", COINS),
+    _mutant("RE-8", "what a recording leaves out is no matter", _O + "check.py",
+            "if status is Status.CONFORMS and missing and not allow_weakened:", "if False:", WEAKENED),
+    _mutant("RE-20", "parts of lean validation that are left out are not said", "protocols/weakened.py",
+            "parts = () if parameters.lean is None else parameters.lean.without", "parts = ()", WEAKENED),
+    _mutant("RE-20", "a small p is not said", "protocols/weakened.py", "chance > NOTED_CHANCE,", "False,", WEAKENED),
+    _mutant("VA-6", "digits of any script", "document.py",
+            "return int(text) if text.isascii() else None", "return int(text)", DOCUMENTS),
+    _mutant("VA-6", "an empty option is nothing", "named_parts.py", "if not item.strip():", "if False:", DOCUMENTS),
+    _mutant("AD-9", "an attack on the paper's validation in a lean run", "adversary/attack.py",
+            "if setting.parameters.lean is not None:", "if False:", LEAN_ATTACKS),
+    _mutant("AD-9", "the default phase of an attack is that of the paper's validation", "adversary/broadcasts.py",
+            "return paper if setting.parameters.lean is None else in_lean", "return paper", LEAN_ATTACKS),
+    _mutant("EX-17", "lean validation with weights of 30 bits", _T + "config/load.py",
+            'return {**document, "detection": {"bits": LEAN_BITS, **detection}}', "return document",
+            ("tests/torch_backend/config/test_lean_experiment.py",)),
 )  # fmt: skip

@@ -14,8 +14,10 @@ from valid_ref.errors import ValidRefError
 from valid_ref.guarantees.bounds import BoundsError
 from valid_ref.guarantees.certificate import CertificateError
 from valid_ref.losses import LogisticRegression, Noise, Quadratic, RidgeLeastSquares
-from valid_ref.protocols.parameters import ParameterError
+from valid_ref.protocols.parameters import ParameterError, estimate_limit
 from valid_ref.scenario import Scenario, parts, prepare
+from valid_ref.scenario.build import without_checks
+from valid_ref.scenario.weightings import with_weights
 
 ONE = parts.QuadraticAgent(((2.0,),), (1.0,))
 SMALL = {
@@ -273,6 +275,27 @@ def test_weights_that_could_wrap_are_refused_before_rehearsals_and_what_is_advis
     head, equals, last = fitting.rpartition("=")
     prepare(Scenario(**plain, checks=fitting))
     refusal(f"{head}{equals}{int(last) + 1}")
+
+
+@pytest.mark.checks("LE-3")
+@pytest.mark.parametrize(
+    ("graph", "rounds", "share"),
+    [
+        ("paper", 50, 0.84),
+        ("paper", 100, 4.9),
+        ("paper", 200, 32),
+        ("path:3", 100, 0.54),
+        ("path:3", 200, 4.1),
+    ],
+)
+def test_the_sizes_of_the_chapter_at_which_sums_fit_without_norm_bounds(
+    graph: str, rounds: int, share: float
+) -> None:
+    scenario = Scenario(graph=graph, rounds=rounds, bounds="none", seed=0)
+    parameters, _problem, _notes = without_checks(scenario)
+    found = with_weights(scenario, parameters)
+    reach = 2 * found.graph.agents * estimate_limit(found, found.weightings[0])
+    assert reach / found.field.prime == pytest.approx(share, rel=0.02)
 
 
 def _no_rehearsal(*_arguments: object) -> NoReturn:
