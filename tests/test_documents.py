@@ -86,6 +86,13 @@ def test_every_clause_that_a_document_names_exists_and_its_link_leads_to_it() ->
     assert wrong == []
 
 
+def test_the_readme_counts_clauses_and_errata() -> None:
+    clauses = [one for one in specification().clauses.values() if one.kind != "erratum"]
+    errata = len(specification().clauses) - len(clauses)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"| clauses and errata of the specification | {len(clauses)} and {errata} |" in text
+
+
 @pytest.mark.parametrize("chapter", PROTOCOLS)
 def test_a_chapter_of_a_protocol_begins_with_one_listing_of_its_rules(chapter: str) -> None:
     clauses = specification().clauses

@@ -3,6 +3,7 @@
 import hashlib
 import math
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -419,18 +420,29 @@ def test_evaluations_are_what_the_formula_says(graph: AgentGraph) -> None:
 
 @pytest.mark.checks("LE-14")
 @pytest.mark.parametrize(
-    ("name", "row"),
+    ("name", "row", "d", "T"),
     [
-        ("paper", "the paper's, 20 agents"),
-        ("complete:20", "complete, 20 agents"),
+        ("paper", "the paper's, 20 agents", 109386, 300),
+        ("complete:20", "complete, 20 agents", 109386, 300),
         pytest.param(
-            "regular:1000,8,seed=1", "`regular:1000,8,seed=1`", marks=pytest.mark.deep, id="large"
+            "regular:1000,8,seed=1",
+            "`regular:1000,8,seed=1`",
+            109386,
+            300,
+            marks=pytest.mark.deep,
+            id="large",
+        ),
+        (
+            "regular:100,6,seed=1",
+            "`regular:100,6,seed=1`, digits, d = 1210, T = 10",
+            1210,
+            10,
         ),
     ],
 )
-def test_the_table_of_the_chapter(name: str, row: str) -> None:
+def test_the_table_of_the_chapter(name: str, row: str, d: int, T: int) -> None:
     """Rounds, bytes and polynomials of both validations, as printed."""
-    text, d, T = CHAPTER.read_text(encoding="utf-8"), 109386, 300
+    text = CHAPTER.read_text(encoding="utf-8")
     graph = parse_family(name)
     weights = support.weighting(tuple(range(1, T + 1)))
     squared = ((10 * 2**28) ** 2,) * T
@@ -462,6 +474,20 @@ def test_the_table_of_the_chapter(name: str, row: str) -> None:
         share = f"{100 * size / learning:.3f}".removeprefix("0")
         numbers = f"{rounds} | {size:.2f} MB | {share} % | {evaluations:.0f}"
         assert f"| {row} | {kind} | {numbers} |" in text
+
+
+def test_chapter_readme_and_table_have_the_same_figures() -> None:
+    """The table is made by a program; the others have its rows, seconds included."""
+    root = CHAPTER.parents[1]
+    made = [*_rows(root / "docs" / "tables" / "lean.md")]
+    assert [*_rows(CHAPTER)] == made
+    assert [*_rows(root / "README.md")] == made
+    assert [line.split(" | ")[1] for line in made] == ["paper's", "lean"] * 4
+
+
+def _rows(path: Path) -> Iterator[str]:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return (line for line in lines if re.match(r"\| .* \| (paper's|lean) \| \d+ \| ", line))
 
 
 # Checks at the end.
