@@ -3,7 +3,6 @@
 import hashlib
 import math
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -474,20 +473,6 @@ def test_the_table_of_the_chapter(name: str, row: str, d: int, T: int) -> None:
         share = f"{100 * size / learning:.3f}".removeprefix("0")
         numbers = f"{rounds} | {size:.2f} MB | {share} % | {evaluations:.0f}"
         assert f"| {row} | {kind} | {numbers} |" in text
-
-
-def test_chapter_readme_and_table_have_the_same_figures() -> None:
-    """The table is made by a program; the others have its rows, seconds included."""
-    root = CHAPTER.parents[1]
-    made = [*_rows(root / "docs" / "tables" / "lean.md")]
-    assert [*_rows(CHAPTER)] == made
-    assert [*_rows(root / "README.md")] == made
-    assert [line.split(" | ")[1] for line in made] == ["paper's", "lean"] * 4
-
-
-def _rows(path: Path) -> Iterator[str]:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return (line for line in lines if re.match(r"\| .* \| (paper's|lean) \| \d+ \| ", line))
 
 
 # Checks at the end.
