@@ -78,6 +78,13 @@ valid-ref run --bounds configured:model=-1,gradient=1
 valid-ref run --bounds certificate
 valid-ref run --validation lean:kappa=0
 valid-ref run --validation lean --without P07
+valid-ref run --validation lean:
+valid-ref run --validation lean:kappa=3,,without=[]
+valid-ref run --validation lean:kappa=٣
+valid-ref run --validation 'lean:without=["nonce","nonce"]'
+valid-ref run {SMALL} --validation lean --weights polynomial:power=64
+valid-ref run {SMALL} --validation lean --byzantine 1 --attack hash-liar
+valid-ref run {SMALL} --byzantine 1 --attack early-value
 valid-ref run --weights polynomial:power=x
 valid-ref run --level nan
 valid-ref run --level 0.1 --thresholds certificate

@@ -5,6 +5,7 @@ field "kind". `Annotated[.., reader]` leaves reading and naming to the reader, a
 for classes that anybody may bring. Every refusal names the JSON path.
 """
 
+import contextlib
 import difflib
 import enum
 import functools
@@ -39,6 +40,29 @@ class Reader(Protocol):
 
     def schema(self) -> dict[str, Json]:
         """The JSON schema of all values."""
+
+
+def whole_number(text: str) -> int | None:
+    """The integer that a text says in the digits 0-9, as Python writes it; None if it says none.
+
+    Implements: VA-6.
+    """
+    with contextlib.suppress(ValueError):  # also more digits than Python reads
+        return int(text) if text.isascii() else None
+    return None
+
+
+def number(text: str) -> int | float | None:
+    """The finite number that a text says in the digits 0-9 (.1, +3, 1_000); None if it says none.
+
+    Implements: VA-6.
+    """
+    found = whole_number(text)
+    if found is not None or not text.isascii():
+        return found
+    with contextlib.suppress(ValueError):
+        return real if math.isfinite(real := float(text)) else None
+    return None
 
 
 def read_json(text: str) -> Json:

@@ -4,10 +4,8 @@ A part is a frozen attrs class whose fields are its options. In a document it is
 `kind` that names the class, or a text: `benign:fraction=0.5`, `my_attacks:Loud:sigma=3`.
 """
 
-import contextlib
 import importlib
 import json
-import math
 import re
 from collections.abc import Mapping
 from importlib.metadata import entry_points
@@ -17,6 +15,7 @@ import attrs
 
 from valid_ref.document import (
     DocumentError,
+    number,
     reader_of,
     schema,
     shown,
@@ -108,11 +107,11 @@ class NamedParts:
 
     def _words(self, text: str, path: str) -> dict[str, Any]:
         """The object that a text stands for."""
-        name, _colon, rest = text.partition(":")
+        name, colon, rest = text.partition(":")
         found = IN_A_MODULE.fullmatch(text)
         if found is not None and name not in self.kinds:
-            name, rest = found[1], found[2] or ""
-        return {"kind": name, **options_of(rest, path)}
+            name, colon, rest = found[1], ":" if found[2] is not None else "", found[2] or ""
+        return {"kind": name, **(options_of(rest, path) if colon else {})}
 
     def find(self, name: object, path: str = "$") -> type:
         """The class with this name, which has all that a part needs."""
@@ -159,9 +158,14 @@ class NamedParts:
 
 
 def options_of(text: str, path: str = "$") -> dict[str, Any]:
-    """The options in `name=value,name=value`; none may stand there twice."""
+    """The options in `name=value,name=value`; none may stand there twice, and none be empty.
+
+    Implements: VA-6.
+    """
     found: dict[str, Any] = {}
-    for item in filter(None, OPTIONS.split(text)):
+    for item in OPTIONS.split(text):
+        if not item.strip():
+            raise wrong(path, "an option such as name=value after every colon and comma", text)
         key, _equals, value = item.partition("=")
         if key.strip() in found:
             raise DocumentError(f"{path}.{key.strip()}: stands twice in {text!r}", clause="VA-6")
@@ -174,20 +178,17 @@ def value_of(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):  # also an integer of too many digits
-        pass
-    for number in (int, float):
-        with contextlib.suppress(ValueError):
-            if math.isfinite(found := number(text)):
-                return found
-    return text
+        found = number(text)
+        return text if found is None else found
 
 
 def parse_part(kind: Any, text: str, path: str) -> Any:
     """A part from `kind:name=value,name=value`; values are JSON, or else plain strings."""
     if reader_of(kind) is not None:
         return structure(kind, text, path)
-    name, _colon, rest = text.partition(":")
-    return structure(kind, {"kind": name, **options_of(rest, path)}, path)
+    name, colon, rest = text.partition(":")
+    options = options_of(rest, path) if colon else {}
+    return structure(kind, {"kind": name, **options}, path)
 
 
 def part_of(kind: Any, value: object, path: str) -> Any:

@@ -244,6 +244,16 @@ def require_phase(setting: Setting, phase: str, *, among: tuple[str, ...]) -> in
     return phases[phase]
 
 
+def require_paper(setting: Setting) -> None:
+    """Refuse an attack on the paper's validation where a run has the lean one."""
+    if setting.parameters.lean is not None:
+        raise AttackError(
+            "an attack on the paper's validation needs --validation paper; lean validation has "
+            "attacks of its own",
+            clause="AD-9",
+        )
+
+
 Lie = Callable[[CausalView, int, int], IntVector]
 """The model that a Byzantine agent claims on one edge: view, sender, receiver."""
 

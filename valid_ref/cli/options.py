@@ -58,6 +58,7 @@ Coins = Annotated[
 EpsSuccess = Annotated[
     float | None, typer.Option(callback=_from_zero, help="Tolerance of the outcome.")
 ]
+Jobs = Annotated[int, typer.Option(min=1, help="Processes for rehearsals.")]
 
 
 @attrs.frozen

@@ -33,12 +33,18 @@ def power(
     graph: options.Graph = None,
     loss: options.Loss = None,
     rounds: options.Rounds = None,
+    schedule: options.Steps = None,
+    bounds: options.Bounds = None,
     weights: options.Weights = None,
     thresholds: options.Thresholds = None,
     level: options.Level = None,
     byzantine: options.Byzantine = None,
     without: options.Without = None,
+    validation: options.Validation = None,
     seed: options.Seed = None,
+    coins: options.Coins = None,
+    eps_success: options.EpsSuccess = None,
+    jobs: options.Jobs = 1,
     directions: Annotated[
         int, typer.Option(min=1, max=MOST, help="Axes to push along, of least curvature first.")
     ] = 2,
@@ -63,12 +69,17 @@ def power(
         graph=graph,
         loss=loss,
         rounds=rounds,
+        schedule=schedule,
+        bounds=bounds,
         weights=weights,
         thresholds=thresholds,
         level=level,
         byzantine=byzantine,
         without=without,
+        validation=validation,
         seed=seed,
+        coins=coins,
+        eps_success=eps_success,
     )
     require_outputs(
         directories={"--output": output}, written=WRITTEN, inputs={"SCENARIO": scenario}
@@ -78,7 +89,7 @@ def power(
     chosen = options.chosen_scenario(scenario, given)
     if chosen.seed is None and chosen.coins is None:
         chosen = attrs.evolve(chosen, seed=0)  # so that an interrupted search can go on
-    prepared = prepare_shown(chosen, hidden=as_json)
+    prepared = prepare_shown(chosen, hidden=as_json, jobs=jobs)
     wanted = pushes(prepared, directions=directions, repeats=repeats_)
     with progress("searches", len(wanted), hidden=as_json) as show:
         found = Searches(output / "searches.jsonl").all(prepared, wanted, show)

@@ -52,9 +52,11 @@ def report(
     byzantine: options.Byzantine = None,
     attack: options.Attack = None,
     without: options.Without = None,
+    validation: options.Validation = None,
     seed: options.Seed = None,
     coins: options.Coins = None,
     eps_success: options.EpsSuccess = None,
+    jobs: options.Jobs = 1,
     output: Output = Path("report.html"),
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the view as JSON instead of writing a page.")
@@ -84,13 +86,14 @@ def report(
         byzantine=byzantine,
         attack=attack,
         without=without,
+        validation=validation,
         seed=seed,
         coins=coins,
         eps_success=eps_success,
     )
     if not as_json:
         require_outputs(files={"--output": output}, inputs={"SOURCE": source})
-    watched = _watched(source, chosen, hidden=quiet or as_json)
+    watched = _watched(source, chosen, jobs=jobs, hidden=quiet or as_json)
     title = f"A run of VALID: {watched.label if source is None else printable(source.name)}"
     view = view_of(title, subtitle(watched), [watched], load_specification())
     if as_json:
@@ -138,7 +141,7 @@ def write_page(output: Path, view: PageView, *, quiet: bool) -> None:
         )
 
 
-def _watched(source: Path | None, chosen: options.Chosen, *, hidden: bool) -> Watched:
+def _watched(source: Path | None, chosen: options.Chosen, *, jobs: int, hidden: bool) -> Watched:
     """What a file holds; options go with scenarios only."""
     label = "the default scenario" if source is None else printable(source.stem)
     script = None if source is None else read_script(source)
@@ -154,7 +157,7 @@ def _watched(source: Path | None, chosen: options.Chosen, *, hidden: bool) -> Wa
     if source is None and chosen != options.Chosen():
         attack = scenario.attack
         label = "everybody honest" if attack is None else f"attack {name_of(attack)}"
-    return watch_run(run_shown(scenario, hidden=hidden), label)
+    return watch_run(run_shown(scenario, hidden=hidden, jobs=jobs), label)
 
 
 def read_script(path: Path) -> Script | None:

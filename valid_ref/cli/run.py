@@ -60,7 +60,7 @@ def run(
     attacks: Annotated[
         bool, typer.Option("--attacks", help="List the named attacks and their options.")
     ] = False,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes for rehearsals.")] = 1,
+    jobs: options.Jobs = 1,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the outcome only.")] = False,
 ) -> None:
     """Run Valid and judge the outcome; exit status 1 unless it is a, b or c, or a property broken.

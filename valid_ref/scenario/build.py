@@ -81,7 +81,7 @@ from valid_ref.scenario.scenario import (
 )
 from valid_ref.scenario.schedules import build_schedule
 from valid_ref.scenario.success import default_success, early_admissible, success_notes
-from valid_ref.scenario.weightings import build_weightings, with_weights
+from valid_ref.scenario.weightings import build_weightings, require_no_wrap, with_weights
 from valid_ref.schedule import Schedule
 
 
@@ -117,6 +117,7 @@ def prepare(scenario: Scenario, rehearsals: Rehearse = rehearse) -> Prepared:
     scenario = settled(scenario)
     parameters, problem, notes = without_checks(scenario)
     graph = parameters.graph
+    require_no_wrap(scenario, parameters)
     delta = scenario.delta
     if delta is None:
         delta, _unknown = if_known(lambda: heterogeneity(problem))
