@@ -287,6 +287,8 @@ def list_parts() -> None:
     from torch_backend.data.partition import PARTITIONS
     from torch_backend.models import MODELS
     from torch_backend.rules import RULES
+    from valid_ref.cli.program import LONGEST
+    from valid_ref.printable import printable
 
     typer.echo("presets")
     for name, text in presets().items():
@@ -299,15 +301,19 @@ def list_parts() -> None:
         ("data", DATA),
     ):
         typer.echo(title)
-        for part in parts.known:
-            _describe(part)
-        for name, target in sorted(parts.registered().items()):
-            typer.echo(f"  {name:20s} {target}")
+        for kind, part in parts.kinds.items():
+            _describe(kind, part)
+        for one in parts.installed():
+            if one.part is None:
+                typer.echo(printable(f"  {one.name:20s} broken: {one.broken}", LONGEST))
+            else:
+                _describe(one.name, one.part)
     typer.echo("A class of your own is named module:Name (docs/guides/your-model.md).")
 
 
-def _describe(part: Any) -> None:
-    typer.echo(f"  {part.kind:20s} {(inspect.getdoc(part) or '').splitlines()[0]}")
+def _describe(name: str, part: Any) -> None:
+    text = inspect.getdoc(part) or f"{part.__module__}:{part.__qualname__}"
+    typer.echo(f"  {name:20s} {text.splitlines()[0]}")
     options = [_option(field) for field in attrs.fields(part) if field.init]
     if options:
         typer.echo(f"  {'':20s}   {', '.join(options)}")

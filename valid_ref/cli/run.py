@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Annotated
 
+import attrs
 import numpy as np
 import typer
 from rich.console import Console
@@ -11,6 +12,7 @@ from rich.console import Console
 from valid_ref.adversary.catalogue import describe
 from valid_ref.cli import options
 from valid_ref.cli.outputs import require_outputs
+from valid_ref.cli.program import LONGEST
 from valid_ref.cli.progress import play_shown, prepare_shown
 from valid_ref.cli.report import read_script, write_page
 from valid_ref.cli.summary import summary
@@ -20,6 +22,7 @@ from valid_ref.lattice import default_limits, from_lattice
 from valid_ref.losses import random_quadratics
 from valid_ref.machine import run_machine
 from valid_ref.oracle import recording_digest
+from valid_ref.printable import printable
 from valid_ref.protocols.learn import LearningMessage, LearnModel
 from valid_ref.report import view_of, watch_run
 from valid_ref.report.curves import draw, require_matplotlib, series_of
@@ -135,18 +138,26 @@ def run(
 
 
 def _list_attacks(*, as_json: bool) -> None:
-    attacks = (*describe(), *describe(parts.ATTACK_PARTS.installed()))
+    """The attacks of the reference and of entry points; those that are broken with the reason."""
+    installed = parts.ATTACK_PARTS.installed()
+    theirs = {one.name: one.part for one in installed if one.part is not None}
+    broken = [one for one in installed if one.part is None]
+    attacks = (*describe(), *describe(theirs))
     if as_json:
         rows = [
             {"kind": one.kind, "summary": one.summary, "options": dict(one.options)}
             for one in attacks
         ]
-        typer.echo(json.dumps(rows, indent=1, default=str))
+        useless = [{"kind": one.name, "broken": one.broken} for one in broken]
+        typer.echo(json.dumps([*rows, *useless], indent=1, default=str))
         return
     for one in attacks:
         typer.echo(f"{one.kind:24s} {one.summary}")
         for name, default in one.options.items():
-            typer.echo(f"{'':26s}{name} = {default}")
+            given = "(must be given)" if default is attrs.NOTHING else f"= {default}"
+            typer.echo(f"{'':26s}{name} {given}")
+    for other in broken:
+        typer.echo(printable(f"{other.name:24s} broken: {other.broken}", LONGEST))
 
 
 def _replay(script: Script, *, as_json: bool) -> None:
