@@ -104,6 +104,13 @@ valid-ref run --without P07,P07
 valid-ref run --jobs 0
 valid-ref run nothing.json
 valid-ref run deep.json
+valid-ref run /dev/zero
+valid-ref report /dev/zero
+valid-ref record /dev/zero -o r.zip
+valid-ref check /dev/zero
+valid-ref conform --replay /dev/zero --example
+valid-ref explore --max-agents 3 --resume /dev/zero
+valid-ref vectors --check /dev/zero
 valid-ref run run.zip
 valid-ref run v2.json --rounds 5
 valid-ref run --plot run.gif
@@ -208,6 +215,7 @@ valid-torch run demo -o out --attack ends:Attack
 valid-torch false-alarms demo --runs 0
 valid-torch false-alarms demo --runs 2 -o file/out
 valid-torch false-alarms demo --quick --runs 2 -o out --device nonsense
+valid-torch run demo -o out --set data=npz:file=/dev/zero
 valid-torch table full
 valid-torch table full -o file
 valid-torch plot full -o file

@@ -1,7 +1,6 @@
 """Run a scenario, and get everything about the run."""
 
 import contextlib
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn, SupportsIndex
@@ -9,14 +8,15 @@ from typing import Any, NoReturn, SupportsIndex
 import attrs
 
 from valid_ref.alarms import Raised
+from valid_ref.arguments import is_a, require_function, require_text, require_type
 from valid_ref.document import unstructure
-from valid_ref.errors import OutputError
 from valid_ref.execution import Execution, execute
 from valid_ref.guarantees.admissible import Distance, distance_to_admissible
 from valid_ref.guarantees.outcome import Judgement, judge
 from valid_ref.history import LearningHistory, history_of, require_pandas
 from valid_ref.lattice import FloatVector, from_lattice
 from valid_ref.losses.own import if_known
+from valid_ref.outputs import place_of, require_file, require_folder, require_recording, writing
 from valid_ref.scenario.build import Prepared, prepare
 from valid_ref.scenario.rehearse import Rehearse, rehearse
 from valid_ref.scenario.scenario import Scenario, described
@@ -24,19 +24,15 @@ from valid_ref.wire import alarms_as_json
 
 
 @contextlib.contextmanager
-def _writing(path: Path | str) -> Iterator[Path]:
+def _writing(
+    path: Path | str, require: Callable[[Path, str], None] = require_file
+) -> Iterator[Path]:
     """The place where something is written; one that cannot be is refused."""
-    try:
-        os.fsencode(path)
-        place = Path(path)
-    except (TypeError, ValueError) as error:
-        raise OutputError(f"{path!r} is no path: {error}") from error
-    if "\0" in str(place):
-        raise OutputError(f"{path!r} is no path: it has a null character")
-    try:
+    place = place_of(path, "path")
+    require_folder(place, "path")
+    require(place, "path")
+    with writing(place, "path"):
         yield place
-    except OSError as error:
-        raise OutputError(f"cannot write {place}: {error.strerror or error}") from error
 
 
 @attrs.frozen(repr=False, eq=False)
@@ -48,10 +44,10 @@ class Run:
     the same is a matter of their recordings (`valid-ref diff`).
     """
 
-    scenario: Scenario
-    prepared: Prepared
-    execution: Execution
-    judgement: Judgement
+    scenario: Scenario = attrs.field(validator=is_a(Scenario, "a Scenario"))
+    prepared: Prepared = attrs.field(validator=is_a(Prepared, "what prepare(scenario) gives"))
+    execution: Execution = attrs.field(validator=is_a(Execution, "an Execution"))
+    judgement: Judgement = attrs.field(validator=is_a(Judgement, "a Judgement"))
 
     def __repr__(self) -> str:
         graph, rounds = self.execution.parameters.graph, len(self.execution.rounds)
@@ -166,6 +162,7 @@ class Run:
         """Write a page of the run: one HTML file that needs no network."""
         from valid_ref.report.of_run import page_of_run
 
+        require_text(label, "label")
         with _writing(path) as place:
             place.write_text(page_of_run(self, label), encoding="utf-8")
         return place
@@ -174,7 +171,8 @@ class Run:
         """Write a recording, which `valid_ref.oracle.check` and `valid-ref check` judge."""
         from valid_ref.oracle import record_run
 
-        with _writing(path) as place:
+        require_type(byzantine_known, bool, "byzantine_known", "True or False")
+        with _writing(path, require_recording) as place:
             record_run(self, place, byzantine_known=byzantine_known)
         return place
 
@@ -209,6 +207,8 @@ def run(
 
     Implements: VA-6, VA-8.
     """
+    if watch is not None:
+        require_function(watch, "watch")
     return run_prepared(prepare(scenario, rehearsals), watch)
 
 

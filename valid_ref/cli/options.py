@@ -1,7 +1,6 @@
 """The options by which commands name a scenario, and the scenario that they name."""
 
 import math
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +10,7 @@ import typer
 
 from valid_ref.document import DocumentError
 from valid_ref.guarantees.calibration import required_runs
+from valid_ref.inputs import is_archive
 from valid_ref.protocols.parameters import ParameterError
 from valid_ref.scenario import Scenario, convert, load_scenario
 from valid_ref.scenario.parts import CalibratedThresholds as Calibrated
@@ -83,7 +83,7 @@ class Chosen:
 
 def chosen_scenario(path: Path | None, chosen: Chosen) -> Scenario:
     """The scenario of a file, or the default one, with the options put in."""
-    if path is not None and zipfile.is_zipfile(path):
+    if path is not None and is_archive(path):
         raise DocumentError(f"{path} is no scenario; a recording is judged by valid-ref check")
     scenario = Scenario() if path is None else load_scenario(path)
     if chosen.seed is not None or chosen.coins is not None:

@@ -1,7 +1,6 @@
 """`valid-ref report` and `valid-ref demo`: runs as one HTML page that needs nothing else."""
 
 import json
-import zipfile
 from pathlib import Path
 from typing import Annotated
 
@@ -13,8 +12,10 @@ from valid_ref.cli import options
 from valid_ref.cli.outputs import require_outputs
 from valid_ref.cli.progress import run_shown
 from valid_ref.cli.summary import summary
+from valid_ref.document import DocumentError
 from valid_ref.explore.counterexample import FORMAT as SCRIPT_FORMAT
 from valid_ref.explore.counterexample import Script, replay_script
+from valid_ref.inputs import is_archive, read_text
 from valid_ref.named_parts import name_of
 from valid_ref.oracle import check, open_recording
 from valid_ref.printable import printable
@@ -142,7 +143,7 @@ def _watched(source: Path | None, chosen: options.Chosen, *, hidden: bool) -> Wa
     """What a file holds; options go with scenarios only."""
     label = "the default scenario" if source is None else printable(source.stem)
     script = None if source is None else read_script(source)
-    recorded = source is not None and (source.is_dir() or zipfile.is_zipfile(source))
+    recorded = source is not None and (source.is_dir() or is_archive(source))
     if (script or recorded) and chosen != options.Chosen():
         raise typer.BadParameter("a recording or counterexample takes no options of a scenario")
     if script is not None:
@@ -160,8 +161,8 @@ def _watched(source: Path | None, chosen: options.Chosen, *, hidden: bool) -> Wa
 def read_script(path: Path) -> Script | None:
     """A counterexample of the explorer, if the file holds one."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        data = json.loads(read_text(path, DocumentError))
+    except (DocumentError, ValueError, RecursionError):
         return None
     named = isinstance(data, dict) and data.get("format") == SCRIPT_FORMAT
     return Script.from_json(data) if named else None

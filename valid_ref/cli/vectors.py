@@ -85,6 +85,8 @@ def vectors(
         raise typer.BadParameter("a place goes with --write, --check or --bundle")
     if path is not None and not write and not path.exists():
         raise typer.BadParameter(f"there is no {path}")
+    if path is not None and not write and not (path.is_dir() or (check and path.is_file())):
+        raise typer.BadParameter(f"{path} is no directory of vectors{' or archive' * check}")
     require_outputs(
         files={"--bundle": to},
         directories={"--write": path if write else None},

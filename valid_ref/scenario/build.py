@@ -10,6 +10,7 @@ import numpy as np
 from valid_ref._version import __version__
 from valid_ref.adversary.attack import Deviation, Setting, deviation_of
 from valid_ref.adversary.own_words import in_own_words
+from valid_ref.arguments import require_function, require_type
 from valid_ref.coins import Coins
 from valid_ref.document import read_json, structure
 from valid_ref.graph import AgentGraph, GraphError, assumption_1, assumption_1_plus
@@ -114,6 +115,8 @@ def prepare(scenario: Scenario, rehearsals: Rehearse = rehearse) -> Prepared:
 
     Implements: VA-6, LV-3.
     """
+    require_type(scenario, Scenario, "scenario", "a Scenario")
+    require_function(rehearsals, "rehearsals")
     scenario = settled(scenario)
     parameters, problem, notes = without_checks(scenario)
     graph = parameters.graph
