@@ -17,6 +17,8 @@ from valid_ref.history import LearningHistory, history_of, require_pandas
 from valid_ref.lattice import FloatVector, from_lattice
 from valid_ref.losses.own import if_known
 from valid_ref.outputs import place_of, require_file, require_folder, require_recording, writing
+from valid_ref.protocols.learn import PHASE as LEARNING
+from valid_ref.protocols.learn import LearningMessage
 from valid_ref.scenario.build import Prepared, prepare
 from valid_ref.scenario.rehearse import Rehearse, rehearse
 from valid_ref.scenario.scenario import Scenario, described
@@ -224,10 +226,25 @@ def run_prepared(prepared: Prepared, watch: Callable[[int], None] | None = None)
         adversary=prepared.adversary,
         watch=watch,
     )
+    prepared.problem.require_constants(visited(execution), "visited")
     judgement = judge(
         execution, prepared.problem, delta=prepared.delta, eps_success=prepared.eps_success
     )
     return Run(prepared.scenario, prepared, execution, judgement)
+
+
+def visited(execution: Execution) -> dict[int, list[FloatVector]]:
+    """Models of every honest agent: of the last round, and of the rounds 1, 2, 4, 8, ... before."""
+    learning = [spoken for spoken in execution.rounds if spoken.phase == LEARNING]
+    count, precision = len(learning), execution.parameters.lattice.precision
+    chosen = [count, *(1 << power for power in range(count.bit_length()) if 1 << power < count)]
+    found: dict[int, list[FloatVector]] = {}
+    for agent in execution.honest:
+        said = [learning[number - 1].said.get(agent) for number in chosen]
+        models = [one.model for one in said if isinstance(one, LearningMessage)]
+        if models:
+            found[agent] = [from_lattice(model, precision) for model in models]
+    return found
 
 
 def agents_as_json(finished: Run) -> list[dict[str, Any]]:

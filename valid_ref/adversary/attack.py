@@ -4,6 +4,7 @@ import copy
 import enum
 import math
 from collections.abc import Callable, Mapping, Sequence
+from types import NoneType
 from typing import Protocol
 
 import attrs
@@ -43,7 +44,7 @@ class Setting:
     """
 
     parameters: ValidParameters = attrs.field(validator=is_a(ValidParameters, "ValidParameters"))
-    problem: Problem = attrs.field(validator=is_a(Problem, "a Problem"))
+    problem: Problem = attrs.field(validator=is_a((Problem, NoneType), "a Problem"))
     byzantine: frozenset[int] = attrs.field(validator=is_a(frozenset, "a frozenset", each=int))
     delta: float = attrs.field(validator=is_a((int, float), "a number"))
     coins: Coins = attrs.field(validator=is_a(Coins, "Coins"))

@@ -120,6 +120,7 @@ def prepare(scenario: Scenario, rehearsals: Rehearse = rehearse) -> Prepared:
     scenario = settled(scenario)
     parameters, problem, notes = without_checks(scenario)
     graph = parameters.graph
+    _require_constants(parameters, problem)
     delta = scenario.delta
     if delta is None:
         delta, _unknown = if_known(lambda: heterogeneity(problem))
@@ -148,6 +149,20 @@ def prepare(scenario: Scenario, rehearsals: Rehearse = rehearse) -> Prepared:
         eps_success=eps_success,
         notes=notes + said,
     )
+
+
+def _require_constants(parameters: ValidParameters, problem: Problem) -> None:
+    """Refuse constants of a loss that are refuted already where a run begins and should end.
+
+    Implements: MO-10, MO-14.
+    """
+    start = from_lattice(parameters.start_model, parameters.lattice.precision)
+    points = [start, np.zeros_like(start)]
+    problem.require_constants(dict.fromkeys(range(len(problem.losses)), points), "start")
+    optimum, _unknown = if_known(problem.minimiser)
+    if optimum is not None:
+        points = [optimum, *points]
+        problem.require_constants(dict.fromkeys(range(len(problem.losses)), points), "optimum")
 
 
 def _open_questions(
