@@ -165,3 +165,13 @@ def test_own_parts_are_clean_under_strict_types(project: Path) -> None:
     )
     assert right.returncode == 0, right.stdout
     assert wrong.stdout.count("error: Argument") == 3, wrong.stdout
+
+
+@pytest.mark.checks("VA-10")
+def test_learning_alone_takes_a_graph_of_ones_own(project: Path) -> None:
+    words = ("learn", "--rounds", "5", "--quiet", "--graph")
+    (project / "mine.py").write_text(
+        "import attrs\nfrom valid_ref import AgentGraph\n\n\n@attrs.frozen\nclass Line:\n"
+        "    def build(self):\n        return AgentGraph(3, [(0, 1), (1, 2)])\n"
+    )
+    assert command(*words, "mine:Line") == command(*words, "path:3")

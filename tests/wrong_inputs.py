@@ -80,6 +80,9 @@ valid-ref run --validation lean:kappa=0
 valid-ref run --validation lean --without P07
 valid-ref run --weights polynomial:power=x
 valid-ref run --level nan
+valid-ref run --level 1e-9
+valid-ref run --thresholds calibrated:level=1e-9
+valid-ref run --thresholds calibrated:level=0.01,runs=50
 valid-ref run --level 0.1 --thresholds certificate
 valid-ref run --thresholds certificate:theta=2
 valid-ref run --thresholds ''
@@ -122,6 +125,8 @@ valid-ref run s.json --save full/../s.json
 valid-ref run --schema --save x
 valid-ref run --byzantine 77 --save x
 valid-ref learn --graph ''
+valid-ref learn --graph equivocation
+valid-ref learn --graph theirs:Graph:fails=build
 valid-ref learn --rounds 3 --dimension 100000000000000
 valid-ref report nothing.json
 valid-ref report run.zip --rounds 5
@@ -196,6 +201,7 @@ valid-torch run demo -o out --set prime=4
 valid-torch run demo -o out --set graph=cycle:2
 valid-torch run demo -o out --set graph=equivocation
 valid-torch run demo -o out --set graph=
+valid-torch run demo -o out --set graph=theirs:Graph:fails=build
 valid-torch run demo -o out --set bounds=derived
 valid-torch run demo -o out --set rounds=100000000000000
 valid-torch run demo -o out --set byzantine=[77]

@@ -8,13 +8,13 @@ from typing import Annotated, Any
 import attrs
 import typer
 
+from valid_ref.coins import CoinsError, check_hexadecimal
 from valid_ref.document import DocumentError
-from valid_ref.guarantees.calibration import required_runs
 from valid_ref.inputs import is_archive
 from valid_ref.protocols.parameters import ParameterError
 from valid_ref.scenario import Scenario, convert, load_scenario
 from valid_ref.scenario.parts import CalibratedThresholds as Calibrated
-from valid_ref.scenario.parts import Check, as_thresholds, as_weights
+from valid_ref.scenario.parts import Check, as_thresholds, as_weights, enough_runs
 from valid_ref.schedule import MOST_ROUNDS
 
 
@@ -99,7 +99,7 @@ def chosen_scenario(path: Path | None, chosen: Chosen) -> Scenario:
         "without": _converted(convert.as_without, chosen.without, "--without"),
         "validation": _converted(convert.as_validation, chosen.validation, "--validation"),
         "seed": chosen.seed,
-        "coins": chosen.coins,
+        "coins": _converted(_coins, chosen.coins, "--coins"),
         "eps_success": chosen.eps_success,
     }
     if chosen.weights is not None or chosen.thresholds is not None:
@@ -120,7 +120,10 @@ def _with_level(scenario: Scenario, level: float) -> Scenario:
     calibrated = [c.thresholds for c in scenario.checks if isinstance(c.thresholds, Calibrated)]
     if not calibrated:
         raise ParameterError("--level goes with calibrated thresholds alone", clause="GU-12")
-    runs = max(calibrated[0].runs, required_runs(level))
+    try:
+        runs = max(calibrated[0].runs, enough_runs(level))
+    except ParameterError as error:
+        raise ParameterError(f"--level: {error.message}", clause=error.clause) from None
     checks = tuple(
         attrs.evolve(check, thresholds=attrs.evolve(check.thresholds, level=level, runs=runs))
         if isinstance(check.thresholds, Calibrated)
@@ -128,6 +131,15 @@ def _with_level(scenario: Scenario, level: float) -> Scenario:
         for check in scenario.checks
     )
     return attrs.evolve(scenario, checks=checks)
+
+
+def _coins(text: str, path: str) -> str:
+    """The coins of a run, refused by the name of the option."""
+    try:
+        check_hexadecimal(text)
+    except CoinsError as error:
+        raise CoinsError(f"{path}: {error.message}", clause=error.clause) from None
+    return text
 
 
 def _converted(convert_text: Callable[[str, str], Any], text: str | None, path: str) -> Any:

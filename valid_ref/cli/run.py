@@ -17,7 +17,6 @@ from valid_ref.cli.progress import play_shown, prepare_shown
 from valid_ref.cli.report import read_script, write_page
 from valid_ref.cli.summary import summary
 from valid_ref.explore.counterexample import Script, replay_script, tell
-from valid_ref.graph_families import parse_family
 from valid_ref.lattice import default_limits, from_lattice
 from valid_ref.losses import random_quadratics
 from valid_ref.machine import run_machine
@@ -28,6 +27,8 @@ from valid_ref.report import view_of, watch_run
 from valid_ref.report.curves import draw, require_matplotlib, series_of
 from valid_ref.report.of_run import subtitle
 from valid_ref.scenario import parts, scenario_schema, scenario_text, settled
+from valid_ref.scenario.build import graph_of
+from valid_ref.scenario.convert import as_graph
 from valid_ref.scenario.parts import Diminishing, RandomQuadratics
 from valid_ref.scenario.schedules import diminishing_constants
 from valid_ref.schedule import MOST_ROUNDS, Precision, harmonic, inverse_root, make_schedule
@@ -172,7 +173,7 @@ def _replay(script: Script, *, as_json: bool) -> None:
 
 
 def learn(
-    graph: Annotated[str, typer.Option(help="paper, complete:5, path:4, torus:3x4, ...")] = "paper",
+    graph: Annotated[str, typer.Option(help="paper, complete:5, my_graphs:Ring, ...")] = "paper",
     rounds: Annotated[int, typer.Option(min=1, max=MOST_ROUNDS, help="Learning rounds T.")] = 200,
     dimension: Annotated[int, typer.Option(min=1, help="Length d of a model.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the losses.")] = 0,
@@ -188,7 +189,7 @@ def learn(
     Example:
       valid-ref learn --graph torus:3x4 --rounds 500 --every 50
     """  # noqa: D301 - \b keeps the lines of the examples apart
-    network = parse_family(graph)
+    network = graph_of(as_graph(graph, "--graph"))
     problem = random_quadratics(network.agents, dimension, seed, offset=RandomQuadratics().offset)
     a, t0, e0 = diminishing_constants(Diminishing(), network, problem)
     schedule = make_schedule(rounds, alpha=harmonic(a, t0), eta=inverse_root(e0, t0))

@@ -66,6 +66,7 @@ from valid_ref.scenario.parts import (
     Logistic,
     LossPart,
     NoBounds,
+    OwnGraph,
     Quadratics,
     RandomLogistic,
     RandomQuadratics,
@@ -255,7 +256,14 @@ def rehearse_document(text: str, indices: Sequence[int]) -> list[Statistics]:
 
 def build_graph(scenario: Scenario) -> AgentGraph:
     """The graph of a scenario."""
-    part = scenario.graph
+    return graph_of(scenario.graph)
+
+
+def graph_of(part: GraphPart | OwnGraph) -> AgentGraph:
+    """The graph that a part of a document stands for; that of somebody's own class is built.
+
+    Implements: VA-10.
+    """
     if isinstance(part, Edges):
         return AgentGraph.from_edges(part.agents, part.edges)
     if isinstance(part, Family):
