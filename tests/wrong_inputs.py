@@ -119,10 +119,16 @@ valid-ref run v2.json --rounds 5
 valid-ref run --plot run.gif
 valid-ref run --plot no/such/run.svg
 valid-ref run --save full
+valid-ref run --save /proc/x
+valid-ref run {SMALL} --quiet --save /dev/full
+valid-ref run {SMALL} --plot /proc/x.svg
+valid-ref run {SMALL} --report /proc/x.html
 valid-ref run --report file/run.html
 valid-ref run --save x --report x
 valid-ref run s.json --save full/../s.json
 valid-ref run --schema --save x
+valid-ref run --schema --attacks
+valid-ref run --bounds none:model=3
 valid-ref run --byzantine 77 --save x
 valid-ref learn --graph ''
 valid-ref learn --graph equivocation
@@ -133,10 +139,13 @@ valid-ref report run.zip --rounds 5
 valid-ref report -o no/such/run.html
 valid-ref report run.zip -o run.zip
 valid-ref demo -o no/such/demo.html
+valid-ref report s.json --quiet -o /dev/full
 valid-ref record
 valid-ref record -o no/such/run.zip
 valid-ref record -o full
 valid-ref record -o file
+valid-ref record -o /proc/x
+valid-ref record -o /proc/x.zip
 valid-ref record s.json -o s.json
 valid-ref check
 valid-ref check nothing.zip
@@ -156,6 +165,8 @@ valid-ref explore --resume x --record ./x
 valid-ref explore --protocol lean --out out
 valid-ref explore --reading without:all
 valid-ref explore --record no/such/counts.json
+valid-ref explore --record /proc/x
+valid-ref explore --out /proc/x
 valid-ref power {SMALL} -o out
 valid-ref power {SMALL} --byzantine 1 -o file/out
 valid-ref power {SMALL} --byzantine 1 -o out --repeats 100000000000000
@@ -189,6 +200,7 @@ valid-torch run s.json
 valid-torch run demo -o file/out
 valid-torch run demo -o full
 valid-torch run demo -o file
+valid-torch run demo -o /proc/x
 valid-torch run demo -o out --cache file
 valid-torch run demo -o out --cache out
 valid-torch run demo --quick -o out --device nonsense
@@ -212,6 +224,9 @@ valid-torch run demo -o out --set 'rules=[{{kind="bridge-m", screened=9}}]'
 valid-torch run demo -o out --set detection.level=nan
 valid-torch run demo -o out --set detection.runs=18
 valid-torch run demo -o out --set seeds=[]
+valid-torch run demo -o out --set rounds=3 --set rounds=4
+valid-torch run demo -o out --set 'figures=["rounds","rounds"]'
+valid-torch run demo -o out --set 'attacks=[{{kind="gaussian", first=100000}}]'
 valid-torch run fig-iid -o out --data full
 valid-torch run demo -o out --set data=theirs_torch:Data:fails=load,error=SystemExit
 valid-torch run demo -o out --set model=theirs_torch:Model:fails=build,error=ValueError

@@ -434,4 +434,6 @@ def _as_text(value: object) -> str:
 def suggestion(name: str, known: Mapping[str, object]) -> str:
     """What was meant instead of a name, or else what there is."""
     close = difflib.get_close_matches(name[:60], known, n=1)
-    return f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(sorted(known))}"
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    return f"; known: {', '.join(sorted(known))}" if known else "; there are none"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from valid_ref.arguments import require_type
-from valid_ref.errors import OutputError
+from valid_ref.errors import OutputError, ValidRefError
 
 
 def place_of(path: object, name: str) -> Path:
@@ -59,11 +59,18 @@ def require_recording(path: Path, option: str) -> None:
 
 @contextlib.contextmanager
 def writing(path: Path, option: str) -> Iterator[None]:
-    """A block that writes to a place; an error of the system is refused by the option's name."""
+    """A block that only writes to a place: errors of the system are refused by the option's name.
+
+    So are refusals that say already that something cannot be written.
+    """
     try:
         yield
     except BrokenPipeError:
         raise
+    except ValidRefError as error:
+        if not isinstance(error.__context__, OSError) or error.message.startswith(f"{option}: "):
+            raise
+        raise OutputError(f"{option}: {error.message}", clause=error.clause) from error
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise OutputError(f"{option}: cannot write {path}: {reason}") from error

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -98,6 +98,7 @@ def run(
     named = {"rules": rules, "attacks": attacks}
     lists = [f"{key}={json.dumps(words)}" for key, words in named.items() if words]
     wanted = [*lists, *(changes or ()), *(["validate=true"] if record else [])]
+    _require_once(wanted)
     chosen = load(experiment, quick=quick, changes=wanted)
     names = [job.name for job in jobs_of(chosen)]
     kept = None if no_cache else cache or cache_directory()
@@ -133,6 +134,14 @@ def run(
         print_tables(found, Console(highlight=False))
         typer.echo(f"valid-torch plot {directory} draws the figures.")
     raise typer.Exit(0 if any(s["outcome"] == "finished" for s in found.summaries) else 1)
+
+
+def _require_once(changes: Sequence[str]) -> None:
+    """Refuse to set an option twice, of which one would be lost."""
+    keys = [change.partition("=")[0].strip() for change in changes]
+    for index, key in enumerate(keys):
+        if key in keys[:index]:
+            raise typer.BadParameter(f"--set: {key} is set twice")
 
 
 def _done(directory: Path, names: list[str]) -> dict[str, int]:
@@ -199,6 +208,7 @@ def false_alarms(
     name = f"{Path(experiment).stem}{'-quick' if quick else ''}-honest"
     directory = Path("runs") / name if output is None else output
     require_outputs(directories={"--output": directory})
+    _require_once(changes or ())
     study = Study(load(experiment, quick=quick, changes=changes or ()), runs)
     count = len(study.seeds)
     if not quiet:

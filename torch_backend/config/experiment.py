@@ -243,6 +243,14 @@ class Experiment:
 
     def _require_lists(self) -> None:
         """Rules, attacks and seeds: at least one of each, none twice."""
+        if len(set(self.figures)) < len(self.figures):
+            raise ConfigError("figures: one stands twice in the list")
+        for place, attack in enumerate(self.attacks):
+            first = getattr(attack, "first", 1) if type(attack) in ATTACKS.known else 1
+            if first > self.rounds:
+                raise ConfigError(
+                    f"attacks[{place}]: first = {first} is after the last round, {self.rounds}"
+                )
         for name in ("rules", "attacks", "seeds"):
             values = getattr(self, name)
             if not values:

@@ -18,6 +18,7 @@ from valid_ref.explore.counterexample import Script, replay_script
 from valid_ref.inputs import is_archive, read_text
 from valid_ref.named_parts import name_of
 from valid_ref.oracle import check, open_recording
+from valid_ref.outputs import writing
 from valid_ref.printable import printable
 from valid_ref.report import (
     PageView,
@@ -129,10 +130,11 @@ def demo(
     write_page(output, view, quiet=quiet)
 
 
-def write_page(output: Path, view: PageView, *, quiet: bool) -> None:
-    """Write a page, and print where it is unless quiet."""
+def write_page(output: Path, view: PageView, *, quiet: bool, option: str = "--output") -> None:
+    """Write a page, and print where it is unless quiet; `option` named the place."""
     text = render_page(view)
-    output.write_text(text, encoding="utf-8")
+    with writing(output, option):
+        output.write_text(text, encoding="utf-8")
     if not quiet:
         typer.echo(
             f"{printable(output)} ({len(text.encode()) / 1000:.0f} kB): open it in a browser"

@@ -21,6 +21,7 @@ from valid_ref.lattice import default_limits, from_lattice
 from valid_ref.losses import random_quadratics
 from valid_ref.machine import run_machine
 from valid_ref.oracle import recording_digest
+from valid_ref.outputs import writing
 from valid_ref.printable import printable
 from valid_ref.protocols.learn import LearningMessage, LearnModel
 from valid_ref.report import view_of, watch_run
@@ -94,6 +95,8 @@ def run(
         eps_success=eps_success,
     )
     outputs = {"--save": save, "--plot": plot, "--report": page}
+    if schema and attacks:
+        raise typer.BadParameter("choose one of --schema and --attacks")
     if schema or attacks:
         if scenario is not None or given != options.Chosen() or any(outputs.values()):
             raise typer.BadParameter("--schema and --attacks run nothing: no scenario, no outputs")
@@ -114,7 +117,8 @@ def run(
     text = "" if save is None else scenario_text(chosen)
     prepared = prepare_shown(chosen, hidden=as_json or quiet, jobs=jobs)
     if save is not None:
-        save.write_text(text, encoding="utf-8")
+        with writing(save, "--save"):
+            save.write_text(text, encoding="utf-8")
     finished = play_shown(prepared, hidden=as_json or quiet)
     if as_json:
         typer.echo(json.dumps(finished.as_json() | {"digest": recording_digest(finished)}))
@@ -126,7 +130,8 @@ def run(
     if plot is not None:
         series = series_of(watch_run(finished, ""), chosen.rounds)
         if series is not None:
-            draw(series, f"outcome {finished.outcome}", plot)
+            with writing(plot, "--plot"):
+                draw(series, f"outcome {finished.outcome}", plot)
         if not quiet:
             typer.echo(str(plot))
     if page is not None:
@@ -134,7 +139,7 @@ def run(
         watched = watch_run(finished, label)
         title = f"A run of VALID: {label}"
         view = view_of(title, subtitle(watched), [watched], load_specification())
-        write_page(page, view, quiet=quiet)
+        write_page(page, view, quiet=quiet, option="--report")
     raise typer.Exit(0 if finished.outcome in {"a", "b", "c"} else 1)
 
 

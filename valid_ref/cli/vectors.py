@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from valid_ref.cli.outputs import require_outputs
+from valid_ref.outputs import writing
 from valid_ref.trace import find_root, own_root, spec_directory, specification_version
 from valid_ref.vectors.document import VectorError
 from valid_ref.vectors.publish import (
@@ -99,7 +100,8 @@ def vectors(
     if to is not None:
         _pack(home, to)
     elif write:
-        changed = write_vectors(home, families(), renew=renew)
+        with writing(home, "--write"):
+            changed = write_vectors(home, families(), renew=renew)
         typer.echo(f"{home}: {len(changed)} files changed" + "".join(f"\n  {n}" for n in changed))
     else:
         wrong = _check_bundle(home) if home.is_file() else differences(home, families())
@@ -114,7 +116,8 @@ def _pack(home: Path, to: Path) -> None:
     if wrong := differences(home, made):
         raise VectorError(f"{home} differs in {', '.join(wrong)}: write it first", clause="VE-11")
     version = specification_version(own_root())
-    digest = write_bundle(to, bundle(generate(made, published(home)), version))
+    with writing(to, "--bundle"):
+        digest = write_bundle(to, bundle(generate(made, published(home)), version))
     typer.echo(f"{to}: version {version}\nsha256 {digest}")
 
 

@@ -110,7 +110,9 @@ class Scenario:
         if self.coins is not None:
             check_hexadecimal(self.coins)
             if self.seed is not None:
-                raise DocumentError("there are coins already: no seed beside them", clause="VA-6")
+                raise DocumentError(
+                    "seed: there are coins already; give one of the two", clause="VA-6"
+                )
         if self.attack is not None and not self.byzantine:
             raise DocumentError("an attack needs Byzantine agents", clause="AD-1")
         known = size_of(self.graph)
