@@ -404,7 +404,7 @@ MUTANTS = (
             "int.from_bytes(self.child(domain, *numbers).secret) % limit",
             "int.from_bytes(self.child(domain, *numbers).secret) % 128 % limit", COINS),
     _mutant("AD-3", "the adversary gets the problem with all coins", "adversary/attack.py",
-            "return cls(own, problem.public(), byzantine,", "return cls(own, problem, byzantine,", COINS),
+            "problem=problem.public(),", "problem=problem,", COINS),
     _mutant("AD-3", "the adversary gets the samples of all", "adversary/attack.py",
             "for agent in sorted(byzantine)}\n        own",
             "for agent in range(len(problem.losses))}\n        own", COINS),

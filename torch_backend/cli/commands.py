@@ -115,7 +115,14 @@ def run(
             found = run_experiment(
                 chosen,
                 directory,
-                Options(device, threads, record, checkpoint_every, chunk, kept),
+                Options(
+                    device=device,
+                    threads=threads,
+                    record=record,
+                    checkpoint_every=checkpoint_every,
+                    chunk=chunk,
+                    cache=kept,
+                ),
                 data=data,
                 processes=jobs,
                 watch=watch,

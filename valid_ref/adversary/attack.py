@@ -71,7 +71,14 @@ class Setting:
         samples = {agent: problem.own_coins(agent) for agent in sorted(byzantine)}
         own = copy.deepcopy(parameters)
         known = math.nan if delta is None else delta
-        return cls(own, problem.public(), byzantine, known, coins, samples)
+        return cls(
+            parameters=own,
+            problem=problem.public(),
+            byzantine=byzantine,
+            delta=known,
+            coins=coins,
+            samples=samples,
+        )
 
     def gradient_source(self, agent: int, loss: Loss | None = None) -> GradientSource:
         """The gradients of a Byzantine agent over its own mini-batches, of any loss it likes."""

@@ -120,7 +120,9 @@ def explore(
             if given:
                 raise typer.BadParameter(f"--protocol lean takes no {option}")
         lean = LeanSettings(max_agents, min_agents, kappa, by_key)
-        _explore_lean(lean, jobs, resume, record, as_json, quiet)
+        _explore_lean(
+            settings=lean, jobs=jobs, resume=resume, record=record, as_json=as_json, quiet=quiet
+        )
         return
     from valid_ref.explore import Explored, Settings
     from valid_ref.explore import explore as explore_all

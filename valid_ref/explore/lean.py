@@ -41,7 +41,14 @@ class LeanTally:
         each = one.others if by_key else 1
         unseen *= each
         at, beyond = unseen == one.bound, unseen > one.bound
-        return cls(1, runs, runs * each, unseen, int(at), int(beyond))
+        return cls(
+            lies=1,
+            runs=runs,
+            tuples=runs * each,
+            unseen=unseen,
+            at_the_bound=int(at),
+            beyond=int(beyond),
+        )
 
     def __add__(self, other: "LeanTally") -> "LeanTally":
         return LeanTally(*map(sum, zip(attrs.astuple(self), attrs.astuple(other), strict=True)))

@@ -69,7 +69,14 @@ def build_weightings(
             found = calibrated[check.name]
         else:
             alone = attrs.evolve(trial, weightings=(provisional,))
-            found, said = _given(scenario, alone, problem, delta, check, check.thresholds)
+            found, said = _given(
+                scenario=scenario,
+                trial=alone,
+                problem=problem,
+                delta=delta,
+                check=check,
+                part=check.thresholds,
+            )
             notes += said
         weightings.append(_as_read(scenario, check, found))
     return tuple(weightings), tuple(notes)
