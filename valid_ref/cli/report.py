@@ -1,7 +1,6 @@
 """`valid-ref report` and `valid-ref demo`: runs as one HTML page that needs nothing else."""
 
 import json
-import zipfile
 from pathlib import Path
 from typing import Annotated
 
@@ -13,10 +12,13 @@ from valid_ref.cli import options
 from valid_ref.cli.outputs import require_outputs
 from valid_ref.cli.progress import run_shown
 from valid_ref.cli.summary import summary
+from valid_ref.document import DocumentError
 from valid_ref.explore.counterexample import FORMAT as SCRIPT_FORMAT
 from valid_ref.explore.counterexample import Script, replay_script
+from valid_ref.inputs import is_archive, read_text
 from valid_ref.named_parts import name_of
 from valid_ref.oracle import check, open_recording
+from valid_ref.outputs import writing
 from valid_ref.printable import printable
 from valid_ref.report import (
     PageView,
@@ -131,10 +133,11 @@ def demo(
     write_page(output, view, quiet=quiet)
 
 
-def write_page(output: Path, view: PageView, *, quiet: bool) -> None:
-    """Write a page, and print where it is unless quiet."""
+def write_page(output: Path, view: PageView, *, quiet: bool, option: str = "--output") -> None:
+    """Write a page, and print where it is unless quiet; `option` named the place."""
     text = render_page(view)
-    output.write_text(text, encoding="utf-8")
+    with writing(output, option):
+        output.write_text(text, encoding="utf-8")
     if not quiet:
         typer.echo(
             f"{printable(output)} ({len(text.encode()) / 1000:.0f} kB): open it in a browser"
@@ -145,7 +148,7 @@ def _watched(source: Path | None, chosen: options.Chosen, *, jobs: int, hidden: 
     """What a file holds; options go with scenarios only."""
     label = "the default scenario" if source is None else printable(source.stem)
     script = None if source is None else read_script(source)
-    recorded = source is not None and (source.is_dir() or zipfile.is_zipfile(source))
+    recorded = source is not None and (source.is_dir() or is_archive(source))
     if (script or recorded) and chosen != options.Chosen():
         raise typer.BadParameter("a recording or counterexample takes no options of a scenario")
     if script is not None:
@@ -163,8 +166,8 @@ def _watched(source: Path | None, chosen: options.Chosen, *, jobs: int, hidden: 
 def read_script(path: Path) -> Script | None:
     """A counterexample of the explorer, if the file holds one."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        data = json.loads(read_text(path, DocumentError))
+    except (DocumentError, ValueError, RecursionError):
         return None
     named = isinstance(data, dict) and data.get("format") == SCRIPT_FORMAT
     return Script.from_json(data) if named else None
