@@ -119,11 +119,21 @@ def segment_thresholds(setting: SegmentSetting, summaries: Sequence[Mapping[str,
 
     Implements: EX-22.
     """
-    limits = segment_limits(
+    return segment_groups(
         setting,
         honest_runs(setting.checks, summaries, "pilot", setting.pilots),
         honest_runs(setting.checks, summaries, "calibrate", setting.runs),
     )
+
+
+def segment_groups(
+    setting: SegmentSetting, pilots: Sequence[Statistics], runs: Sequence[Statistics]
+) -> Groups:
+    """The checks of every segment with thresholds from these runs.
+
+    Implements: EX-22.
+    """
+    limits = segment_limits(setting, pilots, runs)
     return tuple(
         tuple(
             _weighting(setting, end, gamma, limit)

@@ -4,20 +4,23 @@ import json
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import attrs
 import pytest
 import torch
 
 from tests.torch_backend.killing import contents
+from torch_backend.calibrate import alarms
 from torch_backend.config.build import build_program, load_data, measuring_weightings
 from torch_backend.config.experiment import Experiment, Job, jobs
 from torch_backend.config.load import load
 from torch_backend.distributed import Alone
-from torch_backend.engine import State, advance, start
+from torch_backend.engine import Said, State, advance, start
 from torch_backend.errors import ConfigError
 from torch_backend.estimates import statistics
 from torch_backend.experiments import run_experiment
+from torch_backend.false_alarms import LINES, Study, run_study
 from torch_backend.job import summary_of
 from torch_backend.process import Options, StoppedError
 from torch_backend.program import Program
@@ -25,7 +28,15 @@ from torch_backend.respond import ResponseError, back, require_alone
 from torch_backend.responses import setting_of
 from torch_backend.results import SEGMENTS, Results, read_results
 from torch_backend.rules import ClippedGossip, Respond, ValidRule
-from torch_backend.segments import first_alarm, prefix, prefix_state, segment_thresholds
+from torch_backend.segments import (
+    first_alarm,
+    prefix,
+    prefix_state,
+    segment_groups,
+    segment_setting,
+    segment_thresholds,
+)
+from valid_ref.alarms import Alarm, Raised
 
 TINY = """
 about = "tiny"
@@ -237,11 +248,19 @@ def test_a_segment_is_judged_as_a_run_that_was_planned_to_end_there(
 def test_an_honest_agent_that_leaves_the_range_is_an_alarm_of_its_segment(
     tmp_path: Path, tiny: str, cache: Options
 ) -> None:
-    changes = [
-        'attacks=["gaussian:sigma=1e12,keeps=true,first=6,last=7"]',
-        'rules=["respond:then=clipped-gossip"]',
-    ]
-    found = run_experiment(load(tiny, changes=changes), tmp_path / "run", cache)
+    raised = Raised(Alarm.OWN_UPDATE_OUT_OF_RANGE, "LearnModel", 7, about=0)
+
+    def losing(program: Program, state: State) -> tuple[State, Said]:
+        """As the engine does it, but that agent 0 is lost in round 7."""
+        found, said = advance(program, state)
+        if found.t != 7:
+            return found, said
+        own = ((raised,), *found.alarms[1:])
+        return attrs.evolve(found, silent=frozenset({0}), alarms=own), said
+
+    changes = ['rules=["respond:then=clipped-gossip"]']
+    with mock.patch("torch_backend.respond.advance", losing):
+        found = run_experiment(load(tiny, changes=changes), tmp_path / "run", cache)
     ours = one(found, "respond", "gaussian")
     last = ours["response"]["segments"][-1]
     assert (last["end"], last["lost"], last["valid"], last["before"]) == (8, 7, 0, None)
@@ -270,7 +289,7 @@ def test_the_paper_s_validation_judges_segments_too(
         ("response.segments=0", "an integer from 1 on"),
         ("validate=true", "leave out validate"),
         ("detection.gammas=[]", "name a gamma"),
-        ('response.share="split"', "needs 29"),
+        ('response.share="split"', "needs 30"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_run(
@@ -294,6 +313,31 @@ def test_a_rule_that_responds_needs_segments_and_one_process(tiny: str) -> None:
     require_alone(Alone(), experiment.rules)
     with pytest.raises(ConfigError, match="without torchrun"):
         require_alone(Two(), experiment.rules)
+
+
+@pytest.mark.checks("EX-19", "EX-22")
+@pytest.mark.parametrize("share", ["joint", "split"])
+def test_honest_runs_are_judged_in_all_segments(tmp_path: Path, tiny: str, share: str) -> None:
+    changes = [
+        f'response={{segments=2, share="{share}"}}',
+        "detection.level=0.5",
+        "rounds=4",
+        'attacks=["none"]',
+    ]
+    study = Study(load(tiny, changes=[*changes, "detection.runs=3"]), 3)
+    found = run_study(study, tmp_path / "study", Options())
+    setting = segment_setting(study.experiment)
+    known = {
+        entry["seed"]: tuple(map(tuple, entry["statistics"]))
+        for entry in map(json.loads, (tmp_path / "study" / LINES).read_text().splitlines())
+    }
+    pilots, count = [known[seed] for seed in study.pilots], 0
+    for ranked, own in study.sets():
+        groups = segment_groups(setting, pilots, [known[seed] for seed in ranked])
+        checks = [weighting for group in groups for weighting in group]
+        count += any(any(alarms(c, s)) for c, s in zip(checks, known[own], strict=True))
+    assert (found.judged, found.alarms) == (3, count)
+    assert found.level == float(setting.achieved) <= 0.5
 
 
 @pytest.mark.checks("EX-22")
