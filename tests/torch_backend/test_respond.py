@@ -3,7 +3,8 @@
 import json
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 from unittest import mock
 
 import attrs
@@ -15,7 +16,7 @@ from torch_backend.calibrate import alarms
 from torch_backend.config.build import build_program, load_data, measuring_weightings
 from torch_backend.config.experiment import Experiment, Job, jobs
 from torch_backend.config.load import load
-from torch_backend.distributed import Alone
+from torch_backend.distributed import Alone, Team
 from torch_backend.engine import Said, State, advance, start
 from torch_backend.errors import ConfigError
 from torch_backend.estimates import statistics
@@ -162,39 +163,46 @@ def test_training_stops_at_the_last_validated_models_or_goes_on_plain(
     assert plain["models"] == summary_of(unmeasured(program), job, last)["models"]
 
 
-@pytest.mark.checks("EX-14", "EX-21")
-@pytest.mark.parametrize("attack", [0, 1])
-@pytest.mark.parametrize("polls", [1, 3, 4, 5, 7, 8, 9, 11])
-def test_a_run_stopped_anywhere_ends_with_the_same_bytes(
-    tmp_path: Path, tiny: str, cache: Options, attack: int, polls: int
-) -> None:
+@pytest.fixture(scope="module", params=[0, 1])
+def alone(request: pytest.FixtureRequest, tiny: str, cache: Options) -> tuple[Experiment, Path]:
+    """One run that responds, without and with the attack, and its results."""
     experiment = load(tiny, changes=['rules=["respond:then=clipped-gossip"]'])
-    alone = attrs.evolve(experiment, attacks=(experiment.attacks[attack],))
-    run_experiment(alone, tmp_path / "whole", cache)
+    found = attrs.evolve(experiment, attacks=(experiment.attacks[request.param],))
+    directory = Path(tiny).parent / f"alone-{request.param}"
+    run_experiment(found, directory, cache)
+    return found, directory
+
+
+def stopped(experiment: Experiment, directory: Path, options: Options, rounds: int) -> None:
+    """Begin, and stop when it has been asked so often."""
     asked = iter(range(1000))
     with pytest.raises(StoppedError):
-        run_experiment(alone, tmp_path / "run", cache, stop=lambda: next(asked) >= polls)
-    run_experiment(alone, tmp_path / "run", cache)
-    assert contents(tmp_path / "run") == contents(tmp_path / "whole")
-    assert not [*(tmp_path / "run").rglob("*.npz")]
+        run_experiment(experiment, directory, options, stop=lambda: next(asked) >= rounds)
+
+
+@pytest.mark.checks("EX-14", "EX-21")
+@pytest.mark.parametrize("rounds", [1, 3, 4, 5, 7, 8, 9, 11])
+def test_a_run_stopped_anywhere_ends_with_the_same_bytes(
+    tmp_path: Path, alone: tuple[Experiment, Path], cache: Options, rounds: int
+) -> None:
+    experiment, whole = alone
+    stopped(experiment, tmp_path, cache, rounds)
+    run_experiment(experiment, tmp_path, cache)
+    assert contents(tmp_path) == contents(whole)
+    assert not [*tmp_path.rglob("*.npz")]
 
 
 @pytest.mark.checks("EX-21")
 @pytest.mark.parametrize("name", ["curve.csv", "validated.npz", "segments.jsonl"])
 def test_files_that_do_not_belong_together_begin_the_job_anew(
-    tmp_path: Path, tiny: str, cache: Options, name: str
+    tmp_path: Path, alone: tuple[Experiment, Path], cache: Options, name: str
 ) -> None:
-    changes = ['rules=["respond:then=clipped-gossip"]']
-    experiment = load(tiny, changes=changes)
-    alone = attrs.evolve(experiment, attacks=experiment.attacks[1:])
-    run_experiment(alone, tmp_path / "whole", cache)
-    asked = iter(range(1000))
-    with pytest.raises(StoppedError):
-        run_experiment(alone, tmp_path / "run", cache, stop=lambda: next(asked) >= 10)
-    [path] = (tmp_path / "run" / "jobs").glob(f"*respond*/{name}")
+    experiment, whole = alone
+    stopped(experiment, tmp_path, cache, 10)
+    [path] = (tmp_path / "jobs").glob(f"*respond*/{name}")
     path.unlink()
-    run_experiment(alone, tmp_path / "run", cache)
-    assert contents(tmp_path / "run") == contents(tmp_path / "whole")
+    run_experiment(experiment, tmp_path, cache)
+    assert contents(tmp_path) == contents(whole)
 
 
 @pytest.mark.checks("EX-21")
@@ -202,9 +210,7 @@ def test_a_damaged_line_of_a_segment_is_refused_by_name(
     tmp_path: Path, tiny: str, cache: Options
 ) -> None:
     experiment = load(tiny, changes=['rules=["respond:then=stop"]', 'attacks=["none"]'])
-    asked = iter(range(1000))
-    with pytest.raises(StoppedError):
-        run_experiment(experiment, tmp_path / "run", cache, stop=lambda: next(asked) >= 6)
+    stopped(experiment, tmp_path / "run", cache, 6)
     [path] = (tmp_path / "run").rglob(SEGMENTS)
     path.write_text('{"end": 4}\n')
     with pytest.raises(ResponseError, match=r"segments\.jsonl is damaged .*; remove it"):
@@ -304,15 +310,10 @@ def test_a_rule_that_responds_needs_segments_and_one_process(tiny: str) -> None:
     with pytest.raises(ConfigError, match="say after how many"):
         Experiment("x", rules=(Respond("stop"),))
 
-    class Two(Alone):
-        """Two processes, as far as the check asks."""
-
-        processes = 2
-
     experiment = load(tiny)
     require_alone(Alone(), experiment.rules)
     with pytest.raises(ConfigError, match="without torchrun"):
-        require_alone(Two(), experiment.rules)
+        require_alone(cast("Team", SimpleNamespace(processes=2)), experiment.rules)
 
 
 @pytest.mark.checks("EX-19", "EX-22")
