@@ -293,7 +293,6 @@ class Responding:
                 self._evaluated(program, state)
             if lost or state.t in self.ends:
                 done = [*done, self._judged(state, writer, len(done), lost=lost)]
-                writer.sync()
                 self._write(done)
                 if done[-1].alarmed:
                     return kept, state, done

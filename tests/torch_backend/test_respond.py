@@ -1,6 +1,8 @@
 """Runs that respond to alarms: what is discarded, what goes on, and that a stop changes nothing."""
 
+import errno
 import json
+import os
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -190,6 +192,27 @@ def test_a_run_stopped_anywhere_ends_with_the_same_bytes(
     run_experiment(experiment, tmp_path, cache)
     assert contents(tmp_path) == contents(whole)
     assert not [*tmp_path.rglob("*.npz")]
+
+
+@pytest.mark.checks("EX-14", "EX-21")
+@pytest.mark.parametrize("written", [22, 25, 27, 30, 33, 36, 38, 41, 44, 47])
+def test_a_full_disk_costs_no_result(
+    tmp_path: Path, alone: tuple[Experiment, Path], cache: Options, written: int
+) -> None:
+    """Of so many files the last cannot be brought to the disk; the same call then goes on."""
+    experiment, whole = alone
+    stopped(experiment, tmp_path, cache, 0)  # calibration is done
+    room, sync = iter(range(written)), os.fsync
+
+    def fsync(handle: int) -> None:
+        if next(room, None) is None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        sync(handle)
+
+    with mock.patch.object(os, "fsync", fsync), pytest.raises(OSError, match="No space left"):
+        run_experiment(experiment, tmp_path, cache)
+    run_experiment(experiment, tmp_path, cache)
+    assert contents(tmp_path) == contents(whole)
 
 
 @pytest.mark.checks("EX-21")
