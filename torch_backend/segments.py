@@ -4,6 +4,7 @@ After a segment the transcripts of all rounds so far are validated, as if learni
 to end there. The statistics of all segments of an honest run are calibrated together.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -17,7 +18,8 @@ from torch_backend.engine import State
 from torch_backend.errors import ConfigError
 from torch_backend.program import Program
 from torch_backend.transcripts import StoredTranscripts
-from valid_ref.guarantees.calibration import Limits, Statistics, Tails, calibrate, rank
+from valid_ref.guarantees.bounds import root
+from valid_ref.guarantees.calibration import Limits, Statistics, Tails, rank
 from valid_ref.protocols.parameters import Bounds, ValidParameters, Weighting, exponential_weights
 from valid_ref.schedule import Schedule
 
@@ -100,18 +102,100 @@ def segment_limits(
     Implements: EX-22, GU-12.
     """
     size, count = len(setting.gammas), len(setting.ends)
-    level = setting.response.level_of_each(setting.level)
+    k = rank(setting.response.level_of_each(setting.level), len(runs))
     width = size if setting.response.share == "split" else size * count
+    measured = segment_scales(setting, pilots)
     found: list[Limits] = []
     for begin in range(0, size * count, width):
         part = slice(begin, begin + width)
-        found += calibrate(
-            [pilot[part] for pilot in pilots],
-            [run[part] for run in runs],
-            level=level,
-            tails=setting.tails,
-        )
+        worst = (max(scores(run[part], measured[part], setting.tails)) for run in runs)
+        allowed = sorted(worst)[k - 1]
+        found += [_limits(pair, allowed, setting.tails) for pair in measured[part]]
     return tuple(tuple(found[i : i + size]) for i in range(0, size * count, size))
+
+
+@attrs.frozen
+class Scale:
+    """The middle of a statistic in the pilots, and how far they are from theirs, as a part of it.
+
+    `spread` is the mean over the pilots and over all segments of the same gamma and test, so that
+    few pilots are enough.
+
+    Implements: EX-22.
+    """
+
+    centre: Fraction
+    spread: Fraction
+
+
+def segment_scales(
+    setting: SegmentSetting, pilots: Sequence[Statistics]
+) -> tuple[tuple[Scale, Scale], ...]:
+    """The scales of both tests of every check.
+
+    Implements: EX-22.
+    """
+    size, checks = len(setting.gammas), range(len(setting.checks))
+    values = [[[max(1, run[i][test]) for run in pilots] for test in (0, 1)] for i in checks]
+    centres = [[_middle(values[i][test]) for test in (0, 1)] for i in checks]
+
+    def spread(gamma: int, test: int) -> Fraction:
+        parts = [
+            abs(value - centres[i][test]) / centres[i][test]
+            for i in checks[gamma::size]
+            for value in values[i][test]
+        ]
+        return sum(parts, Fraction(0)) / len(parts) or Fraction(1)
+
+    spreads = [[spread(gamma, test) for test in (0, 1)] for gamma in range(size)]
+    return tuple(
+        (
+            Scale(centres[i][0], spreads[i % size][0]),
+            Scale(centres[i][1], spreads[i % size][1]),
+        )
+        for i in checks
+    )
+
+
+def _middle(values: Sequence[int]) -> Fraction:
+    ordered = sorted(values)
+    return Fraction(ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2], 2)
+
+
+def scores(
+    run: Statistics, measured: Sequence[tuple[Scale, Scale]], tails: Tails
+) -> list[Fraction]:
+    """By what factor every statistic is beyond the middle, in units of the spread.
+
+    With both tails a statistic that is too small counts by the inverse factor; 0 counts as 1.
+
+    Implements: EX-22.
+    """
+    found = []
+    for pair, both in zip(run, measured, strict=True):
+        for statistic, scale in zip(pair, both, strict=True):
+            factor = max(1, statistic) / scale.centre
+            if tails is Tails.BOTH and factor < 1:
+                factor = 1 / factor
+            found.append((factor - 1) / scale.spread)
+    return found
+
+
+def _limits(pair: tuple[Scale, Scale], allowed: Fraction, tails: Tails) -> Limits:
+    """What passes has every score up to the one that is allowed; rounding goes outward.
+
+    Implements: EX-22, GV-13.
+    """
+    factors = [1 + allowed * scale.spread for scale in pair]
+    optimality, heterogeneity = (s.centre * f for s, f in zip(pair, factors, strict=True))
+    low = [s.centre / f for s, f in zip(pair, factors, strict=True)]
+    both = [tails is Tails.BOTH and value > 1 for value in low]
+    return Limits(
+        optimality=max(1, root(optimality)),
+        heterogeneity=max(1, math.ceil(heterogeneity)),
+        optimality_low=math.isqrt(math.floor(low[0])) if both[0] else 0,
+        heterogeneity_low=math.floor(low[1]) if both[1] else 0,
+    )
 
 
 def segment_thresholds(setting: SegmentSetting, summaries: Sequence[Mapping[str, Any]]) -> Groups:

@@ -724,7 +724,7 @@ MUTANTS = (
     _mutant("EX-22", "every segment has the whole level", _T + "config/response.py",
             'if self.share == "joint":', "if self.share:", _torch("responses")),
     _mutant("EX-22", "segments are judged on one side only", _T + "segments.py",
-            "tails=setting.tails,\n        )\n    return", "tails=Tails.UPPER,\n        )\n    return",
+            "_limits(pair, allowed, setting.tails)", "_limits(pair, allowed, Tails.UPPER)",
             _torch("responses")),
     _mutant("EX-21", "a segment with an alarm is kept", _T + "respond.py",
             "return self.valid < self.honest", "return False", _torch("respond")),

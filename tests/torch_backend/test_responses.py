@@ -29,7 +29,7 @@ from torch_backend.responses import (
 )
 from torch_backend.results import FORMAT, CurveRow, Results
 from torch_backend.segments import SegmentSetting, segment_limits
-from valid_ref.guarantees.calibration import Tails, calibrate, required_runs, scales, score
+from valid_ref.guarantees.calibration import Tails, required_runs
 from valid_ref.named_parts import name_of
 
 EXPERIMENT = load("response", quick=True)
@@ -98,9 +98,16 @@ def test_no_more_runs_alarm_than_the_rank_allows(
         for run in runs
     )
     assert Fraction(beyond, found.runs + 1) <= found.achieved
-    if share == "joint":
-        assert tuple(limits) == calibrate(pilots, runs, level=0.3, tails=tails)
-        assert max(score(one, scales(pilots), tails) for one in runs) >= 0
+
+
+@pytest.mark.checks("EX-22")
+def test_a_lower_threshold_is_there_however_much_honest_runs_vary() -> None:
+    """The lower side of a spread as large as the middle would be none at all."""
+    found = setting("joint", 2, 0.5, tails=Tails.BOTH, gammas=(0.9,))
+    pilots = [((10, 10), (10, 10)), ((40, 40), (40, 40))]
+    [[first], [_second]] = segment_limits(found, pilots, [((100, 100), (100, 100))])
+    assert (first.heterogeneity, first.heterogeneity_low) == (100, 6)  # 25 times and over 4
+    assert (first.optimality, first.optimality_low) == (10, 2)
 
 
 def accuracy(job: Job) -> float:
