@@ -1,8 +1,10 @@
 """What the page asks for, and the answers: a pure function from a document to a document.
 
 The page keeps the session and sends it with every command; nothing is kept between two of them.
+To the page a session is a text: integers of its document have more digits than a browser's numbers.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -113,7 +115,8 @@ def _answered(text: str, specification: Specification) -> dict[str, Any]:
     if not isinstance(request, dict) or set(request) != {"session", "command"}:
         raise DocumentError("$: expected an object with session and command", clause="VA-6")
     command: Command = structure(Command, request["command"], "$.command")
-    before = None if request["session"] is None else Session.from_json(request["session"])
+    kept = structure(str | None, request["session"], "$.session")
+    before = None if kept is None else Session.from_json(read_json(kept))
     if isinstance(command, Begin | Open):
         after = _begun(command)
     elif before is None:
@@ -123,7 +126,7 @@ def _answered(text: str, specification: Specification) -> dict[str, Any]:
     filled = command.filled if isinstance(command, Look) else None
     moves = None if filled is None else moves_of(after, filled)
     found = {
-        "session": after.as_json(),
+        "session": text_of(after),
         "view": unstructure(view_of_session(after, specification, moves)),
     }
     return found | ({"file": file_of(after)} if isinstance(command, Save) else {})
@@ -182,6 +185,11 @@ def session_of_text(text: str) -> Session:
     if named == FORMAT:
         return Session.from_json(data)
     return Session.of_scenario(read_scenario(data))
+
+
+def text_of(session: Session) -> str:
+    """The document of a session as the page keeps it."""
+    return json.dumps(session.as_json(), separators=(",", ":"))
 
 
 def file_of(session: Session) -> dict[str, str]:

@@ -29,7 +29,7 @@ from valid_ref.protocols.valid import Valid
 from valid_ref.runs import Run
 from valid_ref.scenario import Prepared, Scenario, prepare, scenario_text
 from valid_ref.scenario.parts import GraphPart, LossPart, PaperValidation
-from valid_ref.scenario.scenario import settled
+from valid_ref.scenario.scenario import opening_coins, settled
 
 MOST_AGENTS = 10
 MOST_LEARNING_ROUNDS = 60
@@ -95,8 +95,15 @@ class ScenarioGame:
         if scenario.attack is not None:
             raise PlayError("the scenario of a game has no attack")
         check_scenario(scenario)
-        if scenario.keys is None and isinstance(scenario.validation, PaperValidation):
-            raise PlayError("the scenario of a game names the keys", clause="LV-3")
+        named = (
+            scenario.keys
+            if isinstance(scenario.validation, PaperValidation)
+            else scenario.validation.coins
+        )
+        if named is None:
+            raise PlayError(
+                "the scenario of a game names keys, or coins of openings", clause="VA-6"
+            )
 
     @property
     def parameters(self) -> ValidParameters:
@@ -250,6 +257,9 @@ def game_of_scenario(scenario: Scenario) -> tuple[ScenarioGame, Line]:
     if isinstance(fixed.validation, PaperValidation):
         keys = tuple(one.own_key for _agent, one in sorted(prepared.private.items()))
         fixed = attrs.evolve(fixed, keys=keys)
+    elif fixed.validation.coins is None:
+        coins = opening_coins(fixed).secret.hex()
+        fixed = attrs.evolve(fixed, validation=attrs.evolve(fixed.validation, coins=coins))
     game = ScenarioGame(attrs.evolve(fixed, attack=None))
     return game, _line_of_edits(game, () if attack is None else attack.edits)
 

@@ -380,7 +380,7 @@ def _seen(agent: int, after: int, raised: Raised) -> AlarmSeen:
         reason=raised.alarm.name,
         meaning=meaning,
         clause=clause,
-        place=f"{raised.phase} round {raised.round}",
+        place=f"{phase_words(raised.phase)[0]} round {raised.round}",
         sender=raised.sender,
         about=about_text(raised.about) or "",
         after=after,

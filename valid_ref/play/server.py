@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 
-from valid_ref.play.commands import answer
+from valid_ref.play.commands import answer, text_of
 from valid_ref.play.page import page_files
 from valid_ref.play.session import Session
 from valid_ref.trace import Specification, load_specification
@@ -114,7 +114,7 @@ def reply(site: Site, body: bytes) -> bytes:
     """
     try:
         text = body.decode() or json.dumps(
-            {"session": site.first.as_json(), "command": {"kind": "look"}}
+            {"session": text_of(site.first), "command": {"kind": "look"}}
         )
     except UnicodeDecodeError:
         found: dict[str, Any] = {"refused": {"message": "$: not UTF-8", "clause": "VA-6"}}

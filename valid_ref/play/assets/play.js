@@ -1,4 +1,4 @@
-// The session of the page, its forms, and its commands one after the other.
+// The session of the page, a text to it; its forms, and its commands one after the other.
 
 let session = null, view = null, touched = false, last = Promise.resolve();
 const KEPT = `session ${location.pathname}`;
@@ -20,7 +20,7 @@ function send(command, after = () => {}) {
     session = found.session;
     const looked = command && command.kind === "look";
     show(found.view, looked && touched);
-    try { sessionStorage.setItem(KEPT, JSON.stringify(session)); } catch { /* not kept, that is all */ }
+    try { sessionStorage.setItem(KEPT, session); } catch { /* not kept, that is all */ }
     after(found);
   });
   return last;
@@ -183,5 +183,5 @@ function playOn(rounds) {
 }
 
 let kept = null;
-try { kept = JSON.parse(sessionStorage.getItem(KEPT)); } catch { /* none */ }
+try { kept = sessionStorage.getItem(KEPT); } catch { /* none */ }
 if (kept) { session = kept; send({ kind: "look", filled: null }); } else send(null);
