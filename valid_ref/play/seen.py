@@ -1,17 +1,18 @@
 """What there is to see of a session: the next messages, states, alarms, the tree, the outcome."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 
 import attrs
 import numpy as np
 
-from valid_ref.adversary.actions import Action
+from valid_ref.adversary.actions import Action, Add, Drop, Forge, Replay, Scale, Set, Swap
 from valid_ref.alarms import Alarms, Raised
 from valid_ref.errors import ValidRefError
 from valid_ref.machine import Edge, Message
 from valid_ref.markdown import html_of
-from valid_ref.play.choices import OTHER, Choice, Way, actions_of, choice_of, ways_of
-from valid_ref.play.game import Course, Game, Move, Moves, PlayError, ScriptGame, digest_of
+from valid_ref.play.choices import Choice, Spot, Way, actions_of, choice_of, ways_of
+from valid_ref.play.game import Course, Move, Moves, PlayError, ScriptGame, digest_of
 from valid_ref.play.session import Session
 from valid_ref.protocols.agreement import AgreementState
 from valid_ref.protocols.learn import LearningMessage, LearnState
@@ -146,11 +147,14 @@ def moves_of(session: Session, filled: Iterable[Filled]) -> Moves:
     """
     if session.finished:
         raise PlayError("the run is over: there is no round to move in")
-    phase, _number = session.game.places[session.played]
-    found = []
+    game, course, found = session.game, session.course(), list[Move]()
     for one in filled:
+        edge = one.sender, one.receiver
+        if edge not in game.graph.directed_edges or one.sender not in game.byzantine:
+            raise PlayError(f"{one.sender} to {one.receiver} is no edge of yours", clause="AD-4")
+        spot = Spot(game, course, session.played, *edge)
         try:
-            actions = actions_of(session.game, phase, one.choice)
+            actions = actions_of(spot, one.choice)
         except ValidRefError as error:
             raise PlayError(
                 f"{one.sender} to {one.receiver}: {error.message}", clause=error.clause
@@ -227,7 +231,6 @@ def _next(session: Session, course: Course, moves: Moves) -> tuple[NextView, ...
     Implements: AD-2.
     """
     game, played = session.game, session.played
-    phase, _number = game.places[played]
     usual = course.rounds[played]
     said = session.tried(moves).rounds[played] if moves else usual
     chosen = by_edge(moves)
@@ -243,7 +246,9 @@ def _next(session: Session, course: Course, moves: Moves) -> tuple[NextView, ...
                 says=spoken(after, game.parameters),
                 changed=bool(moves) and edge in chosen and before is not after,
                 fields=fields_of(before) if own else (),
-                choice=choice_of(game, phase, chosen.get(edge, ())) if own else None,
+                choice=choice_of(Spot(game, course, played, *edge), chosen.get(edge, ()))
+                if own
+                else None,
             )
         )
     return tuple(found)
@@ -398,22 +403,47 @@ def _nodes(session: Session) -> tuple[NodeView, ...]:
         if depth[node] > len(places):
             raise PlayError(f"node {node} is behind the last of {len(places)} rounds")
         phase, number = places[depth[node] - 1]
-        words = move_words(session.game, phase, step.moves)
+        words = move_words(step.moves, session.game.parameters)
         found.append(NodeView(node, step.parent, phase_words(phase)[0], number, words))
     return tuple(found)
 
 
-def move_words(game: Game, phase: str, moves: Moves) -> tuple[str, ...]:
-    """The moves of a round as the forms say them, edge by edge."""
-    labels = {way.name: way.label for way in ways_of(game, phase)}
-    found = []
-    for edge, actions in by_edge(moves).items():
-        choice = choice_of(game, phase, actions)
-        filled = choice.numbers or choice.text
-        label = labels[choice.way].replace("..", filled) if choice.way != OTHER else choice.text
-        entry = f" ({choice.field})" if choice.field else ""
-        found.append(_cut(f"{edge[0]} to {edge[1]}: {label}{entry}"))
-    return tuple(found)
+def move_words(moves: Moves, parameters: ValidParameters | None) -> tuple[str, ...]:
+    """The moves of a round, edge by edge, in words."""
+    return tuple(
+        _cut(f"{u} to {v}: {', '.join(action_words(one, parameters) for one in actions)}")
+        for (u, v), actions in by_edge(moves).items()
+    )
+
+
+def action_words(action: Action, parameters: ValidParameters | None) -> str:
+    """An edit in words; numbers are integers as they are sent, but for models and gradients."""
+    match action:
+        case Drop():
+            words = "nothing"
+        case Replay():
+            words = f"what was sent in round {action.round}"
+        case Swap():
+            words = f"what goes to {action.receiver}"
+        case Set():
+            words = spoken(action.value.plain(), parameters)
+        case Forge():
+            words = _value(action.value.plain())
+        case Scale():
+            words = f"{action.c:g} times the usual"
+        case Add():
+            words = f"{_added(action, parameters)} more"
+    field = getattr(action, "field", "")
+    return f"{words} in {field}" if field else words
+
+
+def _added(action: Add, parameters: ValidParameters | None) -> str:
+    """What is added, as real numbers if it is added to a model or a gradient."""
+    if parameters is None or action.field not in {"model", "scaled_gradient"}:
+        return _value(action.vector)
+    precision = parameters.lattice.precision
+    bits = precision.fraction_bits + (0 if action.field == "model" else precision.step_bits)
+    return _value([f"{Decimal(entry) / (1 << bits):.{DIGITS}g}" for entry in action.vector])
 
 
 def by_edge(moves: Moves) -> dict[Edge, tuple[Action, ...]]:
