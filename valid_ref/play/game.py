@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import attrs
 
-from valid_ref.adversary.actions import Action, Flag, Nothing, Set, Text
+from valid_ref.adversary.actions import Action, Flag, Nothing, Replay, Set, Swap, Text
 from valid_ref.adversary.edits import Edit, Edits
 from valid_ref.errors import ValidRefError
 from valid_ref.execution import Execution
@@ -284,19 +284,23 @@ def game_of_script(script: Script) -> tuple[ScriptGame, Line]:
 
 def _line_of_edits(game: ScenarioGame, edits: Iterable[Edit]) -> Line:
     """One entry for every round; an edit of every round or receiver is many moves."""
-    rounds: list[Moves] = []
-    chosen = tuple(edits)
-    for phase, number in game.places:
-        moves = [
-            Move(edit.sender, receiver, edit.action)
+    chosen, neighbours = tuple(edits), game.graph.neighbours
+    rounds = [
+        tuple(
+            Move(edit.sender, receiver, _in_round(edit.action, number, receiver))
             for edit in chosen
             if edit.phase == phase and edit.round in {None, number}
-            for receiver in (
-                game.graph.neighbours(edit.sender) if edit.receiver is None else (edit.receiver,)
-            )
-        ]
-        rounds.append(tuple(moves))
+            for receiver in (neighbours(edit.sender) if edit.receiver is None else (edit.receiver,))
+        )
+        for phase, number in game.places
+    ]
     return _ended(rounds)
+
+
+def _in_round(action: Action, number: int, receiver: int) -> Action:
+    """What an action of every round does in one: a replay of a later round leaves the message."""
+    late = isinstance(action, Replay) and action.round >= number
+    return Swap(receiver) if late else action
 
 
 def _ended(rounds: Sequence[Moves]) -> Line:

@@ -1,6 +1,6 @@
 // The session of the page, a text to it; its forms, and its commands one after the other.
 
-let session = null, view = null, touched = false, last = Promise.resolve();
+let session = null, view = null, touched = false, waiting = 0, last = Promise.resolve();
 const KEPT = `session ${location.pathname}`;
 
 const INPUTS = {
@@ -11,10 +11,9 @@ const INPUTS = {
 
 /** Send a command after those before it; show what comes back. */
 function send(command, after = () => {}) {
+  wait(1);
   last = last.then(async () => {
-    document.body.setAttribute("aria-busy", "true");
     const found = await ask(command === null ? "" : JSON.stringify({ session, command }));
-    document.body.removeAttribute("aria-busy");
     refuse(found.refused);
     if (found.refused) return;
     session = found.session;
@@ -22,8 +21,14 @@ function send(command, after = () => {}) {
     show(found.view, looked && touched);
     try { sessionStorage.setItem(KEPT, session); } catch { /* not kept, that is all */ }
     after(found);
-  });
-  return last;
+  }).finally(() => wait(-1));
+}
+
+/** How many commands are not answered yet. */
+function wait(more) {
+  waiting += more;
+  document.body.dataset.waiting = waiting;
+  document.body.setAttribute("aria-busy", waiting > 0);
 }
 
 function refuse(refused) {
