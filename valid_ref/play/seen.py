@@ -336,8 +336,8 @@ def held_by(state: object, parameters: ValidParameters | None) -> str:
     held = getattr(inner, "held", None)
     if isinstance(held, Mapping):
         entries = [f"{about_text(tag)} = {_value(value)}" for tag, value in held.items()]
-        return _cut(f"holds {'; '.join(entries)}") if entries else "holds nothing"
-    return "compares"
+        return _cut("; ".join(entries)) or "nothing"
+    return f"digest {getattr(inner, 'digest', '')}"
 
 
 def _alarms(session: Session, course: Course) -> tuple[AlarmSeen, ...]:

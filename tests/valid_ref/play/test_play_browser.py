@@ -137,6 +137,7 @@ def test_all_is_done_with_the_keyboard(visit) -> None:
     page.keyboard.press("Enter")
     settle(page)
     assert "(0.5, 0) more in model" in opened.text("#way")
+    assert page.evaluate("document.activeElement.closest('.move').id") == "move-4-0"
     page.focus("#tree [data-node='0']")
     page.keyboard.press("Enter")
     settle(page)

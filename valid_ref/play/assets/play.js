@@ -127,7 +127,7 @@ function updateMoves(fresh) {
 // The whole page.
 
 function show(fresh, formsStay) {
-  const before = view;
+  const before = view, focused = placeOfFocus();
   view = fresh;
   const over = fresh.played === fresh.total;
   document.title = `Your move: ${fresh.title}`;
@@ -144,8 +144,19 @@ function show(fresh, formsStay) {
   if (!formsStay) { touched = false; showMoves(fresh); $("saved").hidden = true; } else updateMoves(fresh);
   drawNetwork(fresh); showAgents(fresh); showHeard(fresh); showAlarms(fresh);
   showTree(fresh, (node) => send({ kind: "go", node })); showPromise(fresh); showEnd(fresh); showClauses(fresh);
+  const again = focused && !(formsStay && focused.startsWith("#move")) && document.querySelector(focused);
+  if (again && again !== document.activeElement) again.focus({ preventScroll: true });
   if (before && !formsStay) announce(newsOf(fresh));
   document.documentElement.setAttribute("data-ready", "");
+}
+
+/** A selector of what takes the place of the focused element when its part is drawn anew. */
+function placeOfFocus() {
+  const at = document.activeElement;
+  if (!at) return null;
+  if (at.dataset.node) return `#tree [data-node="${at.dataset.node}"]`;
+  const form = at.closest(".move");
+  return form ? `#${form.id} [name=way]` : null;
 }
 
 function newsOf(fresh) {
