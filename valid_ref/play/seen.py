@@ -9,6 +9,7 @@ import numpy as np
 from valid_ref.adversary.actions import Action, Add, Drop, Forge, Replay, Scale, Set, Swap
 from valid_ref.alarms import Alarms, Raised
 from valid_ref.errors import ValidRefError
+from valid_ref.explore.settings import BROADCAST_PHASE
 from valid_ref.machine import Edge, Message
 from valid_ref.markdown import html_of
 from valid_ref.play.choices import Choice, Spot, Way, actions_of, choice_of, ways_of
@@ -174,7 +175,7 @@ def view_of_session(
     places, course = game.places, session.course()
     finished = played == len(places)
     phase, number = ("", 0) if finished else places[played]
-    title, text = phase_words(phase) if phase else ("The end", "")
+    title, text = words_of_phase(phase) if phase else ("The end", "")
     alarms = _alarms(session, course)
     breaks = game.script.broken if isinstance(game, ScriptGame) else ""
     return SessionView(
@@ -198,6 +199,11 @@ def view_of_session(
         end=_end(course) if finished else None,
         clauses=_clauses(specification, {*(alarm.clause for alarm in alarms), breaks, "AD-2"}),
     )
+
+
+def words_of_phase(phase: str) -> tuple[str, str]:
+    """Title and explanation of a phase."""
+    return phase_words("Broadcast" if phase == BROADCAST_PHASE else phase)
 
 
 def _facts(session: Session) -> tuple[tuple[str, str], ...]:
@@ -385,7 +391,7 @@ def _seen(agent: int, after: int, raised: Raised) -> AlarmSeen:
         reason=raised.alarm.name,
         meaning=meaning,
         clause=clause,
-        place=f"{phase_words(raised.phase)[0]} round {raised.round}",
+        place=f"{words_of_phase(raised.phase)[0]} round {raised.round}",
         sender=raised.sender,
         about=about_text(raised.about) or "",
         after=after,
@@ -404,7 +410,7 @@ def _nodes(session: Session) -> tuple[NodeView, ...]:
             raise PlayError(f"node {node} is behind the last of {len(places)} rounds")
         phase, number = places[depth[node] - 1]
         words = move_words(step.moves, session.game.parameters)
-        found.append(NodeView(node, step.parent, phase_words(phase)[0], number, words))
+        found.append(NodeView(node, step.parent, words_of_phase(phase)[0], number, words))
     return tuple(found)
 
 

@@ -129,7 +129,7 @@ function showEnd(view) {
     el("p", {}, view.end.meaning),
     el("ul", {}, view.end.evidence.map(([condition, truth, figures]) =>
       el("li", {}, `${condition}: ${holds[truth]}${figures ? ` (${figures})` : ""}`))),
-    view.end.digest ? el("p", { class: "muted" }, "Digest of the recording: ", el("code", { id: "digest", class: "clause" }, view.end.digest)) : null);
+    ...(view.end.digest ? [el("p", { class: "muted" }, "Digest of the recording: ", el("code", { id: "digest", class: "clause" }, view.end.digest))] : []));
 }
 
 function showClauses(view) {
