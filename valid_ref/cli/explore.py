@@ -187,10 +187,10 @@ def _require_alone(context: typer.Context, *, serve: bool) -> None:
 
 def _serve(opened: Path | None, port: int) -> None:
     """The page of a session, until Ctrl-C."""
-    from valid_ref.play.commands import first_session, session_of_text
+    from valid_ref.play.commands import first_session, load_session
     from valid_ref.play.server import serve
 
-    first = first_session() if opened is None else session_of_text(opened.read_text("utf-8"))
+    first = first_session() if opened is None else load_session(opened)
 
     def told(address: str) -> None:
         typer.echo(f"{address}\nopen this address in a browser; Ctrl-C ends the server")

@@ -6,6 +6,7 @@ To the page a session is a text: integers of its document have more digits than 
 
 import json
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -171,6 +172,18 @@ def first_session() -> Session:
             graph="complete:5", rounds=6, byzantine=4, seed=0, loss=RandomQuadratics(dimension=2)
         )
     )
+
+
+def load_session(path: Path) -> Session:
+    """The session of a file.
+
+    Implements: VA-6.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DocumentError(f"cannot read {path}: {error}", clause="VA-6") from None
+    return session_of_text(text)
 
 
 def session_of_text(text: str) -> Session:

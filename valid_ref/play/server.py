@@ -138,7 +138,12 @@ def serve(first: Session, port: int, told: Callable[[str], None]) -> None:
             specification=load_specification(),
         )
         config = uvicorn.Config(
-            application(site), log_level="warning", access_log=False, lifespan="off"
+            application(site),
+            log_level="warning",
+            access_log=False,
+            lifespan="off",
+            server_header=False,
+            limit_concurrency=32,
         )
         told(site.address)
         uvicorn.Server(config).run(sockets=[listening])

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -43,7 +44,11 @@ def request(
     async def send(message: dict) -> None:
         sent.append(message)
 
-    asyncio.run(application(SITE)(scope, receive, send))
+    async def answered() -> None:
+        await application(SITE)(scope, receive, send)
+
+    with ThreadPoolExecutor(1) as elsewhere:  # a browser of other tests has a loop in this thread
+        elsewhere.submit(asyncio.run, answered()).result()
     found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
     return sent[0]["status"], found, b"".join(one.get("body", b"") for one in sent[1:])
 
@@ -109,7 +114,8 @@ def test_commands_are_answered() -> None:
         (("--port", "80"), "go with --serve"),
         (("--serve", "--max-agents", "3"), "takes no --max-agents"),
         (("--serve", "--quiet"), "takes no --quiet"),
-        (("--serve", "--open", "missing.json"), "missing.json: No such file"),
+        (("--serve", "--open", "missing.json"), "cannot read missing.json"),
+        (("--serve", "--open", __file__), "not JSON"),
     ],
 )
 def test_the_command_refuses_what_does_not_go_together(words, said, capsys, tmp_path) -> None:
@@ -127,7 +133,7 @@ def test_without_the_extra_the_command_says_what_to_install(monkeypatch) -> None
 
 def test_the_command_says_where_the_page_is(monkeypatch, tmp_path) -> None:
     uvicorn = pytest.importorskip("uvicorn", reason="the extra serve is not installed")
-    served: list[object] = []
+    served: list[tuple[str, int]] = []
     monkeypatch.setattr(
         uvicorn.Server, "run", lambda _self, sockets: served.append(sockets[0].getsockname())
     )

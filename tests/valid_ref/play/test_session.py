@@ -72,7 +72,7 @@ def moves(draw: st.DrawFn, scenario: Scenario, phase: str) -> Move:
 
 
 @pytest.mark.checks("AD-9", "VA-6", "VA-8")
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(data=st.data(), scenario=EITHER)
 def test_what_is_saved_runs_to_the_same_digest(data, scenario) -> None:
     session = Session.of_scenario(scenario)
@@ -93,7 +93,7 @@ def test_what_is_saved_runs_to_the_same_digest(data, scenario) -> None:
 
 
 @pytest.mark.checks("AD-9", "LV-3")
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(data=st.data(), scenario=EITHER)
 def test_a_scenario_with_edits_opens_as_moves_that_give_its_run(data, scenario) -> None:
     attacked = attrs.evolve(scenario, attack=data.draw(edit_lists(scenario)))
@@ -104,7 +104,7 @@ def test_a_scenario_with_edits_opens_as_moves_that_give_its_run(data, scenario) 
 
 
 @pytest.mark.checks("AD-2", "AD-4")
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(data=st.data(), scenario=EITHER)
 def test_moves_change_neither_the_past_nor_what_honest_agents_say_nor_a_key(data, scenario) -> None:
     session = Session.of_scenario(scenario)
