@@ -210,7 +210,10 @@ def _facts(session: Session) -> tuple[tuple[str, str], ...]:
     game = session.game
     graph = game.graph
     shared = (
-        ("network", f"{graph.agents} agents, {graph.edge_count} edges"),
+        (
+            "network",
+            f"{graph.agents} agents, {graph.edge_count} edge{'s' * (graph.edge_count > 1)}",
+        ),
         ("Byzantine", ", ".join(map(str, sorted(game.byzantine)))),
     )
     if isinstance(game, ScriptGame):
