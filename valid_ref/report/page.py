@@ -9,7 +9,17 @@ from typing import Any
 from valid_ref.errors import ValidRefError
 from valid_ref.report.view import PageView
 
-SCRIPTS = ("state.js", "graph.js", "details.js", "alarms.js", "plots.js", "tables.js", "main.js")
+SCRIPTS = (
+    "state.js",
+    "graph.js",
+    "details.js",
+    "alarms.js",
+    "plots.js",
+    "tables.js",
+    "harm.js",
+    "tour.js",
+    "main.js",
+)
 """The page's own scripts, in order."""
 STYLES = ("style.css", "parts.css")
 MOST_BYTES = 64 * 2**20

@@ -231,6 +231,53 @@ class ClauseView:
 
 
 @attrs.frozen
+class TourStep:
+    """A step of the guided tour: what is said, and which run, round, agent and part go with it.
+
+    `part` is the part of the page that is pointed at: "network", "rounds", "learning", "harm",
+    "checks", "alarms", "outcome", or "" for the top.
+    """
+
+    title: str
+    text: tuple[str, ...]
+    run: int
+    index: int
+    agent: int
+    part: str
+
+
+@attrs.frozen
+class EndPoint:
+    """Where an honest agent stands after the last learning round: the first entry of its model."""
+
+    agent: int
+    model: float
+
+
+@attrs.frozen
+class HarmSide:
+    """What the same learning leads to: where agents end, and what becomes of their models."""
+
+    title: str
+    tone: str
+    text: str
+    ends: tuple[EndPoint, ...]
+
+
+@attrs.frozen
+class HarmView:
+    """An attack without and with validation, beside an honest run; curves as in `SeriesView`."""
+
+    rounds: tuple[int, ...]
+    honest: tuple[float | None, ...]
+    attacked: tuple[float | None, ...]
+    criterion: float
+    optimum: float
+    text: str
+    sides: tuple[HarmSide, ...]
+
+
+@attrs.frozen
 class PageView:
     """The document of a page; `layout` is "one", "tabs" or "beside"."""
 
@@ -240,6 +287,8 @@ class PageView:
     runs: tuple[RunView, ...]
     clauses: tuple[ClauseView, ...]
     story: StoryView | None = None
+    harm: HarmView | None = None
+    tour: tuple[TourStep, ...] = ()
     version: str = ""
     format: str = FORMAT
 

@@ -8,6 +8,7 @@ import pytest
 from tests.browser import Opened
 from valid_ref.adversary.models import Equivocation
 from valid_ref.report import erratum_view, render_page, view_of, watch_run
+from valid_ref.report.demo import demo_scenarios, demo_view
 from valid_ref.runs import run
 from valid_ref.scenario import Scenario, parts
 from valid_ref.trace import load_specification
@@ -36,6 +37,8 @@ def pages(tmp_path_factory) -> Path:
     )
     crowded = watch_run(run(crowd), "A label that is rather long for the tab of a narrow window")
     views["crowd"] = view_of("Crowd", "two runs", [crowded, watched[0]], specification)
+    attacked, honest = map(run, demo_scenarios(40))
+    views["demo"] = demo_view(attacked, honest, specification)
     for erratum in ("P01", "P18"):
         witness = WITNESSES[erratum]
         views[erratum] = erratum_view(

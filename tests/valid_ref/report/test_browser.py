@@ -151,3 +151,51 @@ def test_every_control_has_a_name(visit) -> None:
     assert page.evaluate(unnamed) == []
     assert page.get_attribute("#announce", "aria-live") == "polite"
     assert re.fullmatch(r"en", page.get_attribute("html", "lang"))
+
+
+def test_the_demo_opens_on_the_attacked_run_with_a_tour_to_the_outcome(visit) -> None:
+    opened = visit("demo")
+    page = opened.page
+    assert page.locator("[role=tab][aria-selected=true]").inner_text() == "One agent cheats"
+    assert "What VALID is" in opened.text("#tour")
+    assert not page.locator("#tour-back").is_enabled()
+    titles, pointed = [], set()
+    for _step in range(20):
+        titles.append(opened.text("#tour-title"))
+        part = page.evaluate("document.querySelector('.pointed')?.dataset.part || ''")
+        pointed.add(part)
+        if part:
+            assert 0 <= page.locator(".pointed").bounding_box()["y"] < 500
+        if titles[-1] == "The lie":
+            assert "Round 3 of" in opened.text("#announce")
+            assert page.locator("#run-0 .graph .word-line.altered").count() == 3
+        if opened.text("#tour-next") == "End of the tour":
+            break
+        page.click("#tour-next")
+    assert titles[-1] == "How it ends"
+    assert {"harm", "checks", "outcome", "network", "learning"} <= pointed
+    assert "Outcome c" in opened.text("#tour")
+    page.click("#tour-back")
+    assert "agreement" in opened.text("#tour-title")
+    page.keyboard.press("Escape")
+    assert not page.locator("#tour").is_visible()
+    assert page.evaluate("document.activeElement.id") == "tour-open"
+    page.keyboard.press("Enter")
+    assert opened.text("#tour-title") == "What VALID is"
+
+
+def test_harm_is_side_by_side_and_the_outcome_comes_after_it(visit) -> None:
+    page = visit("demo", "#round=1").page
+    assert not page.locator("#tour").is_visible()
+    off, on = (page.locator("[data-part=harm] .side").nth(place) for place in (0, 1))
+    assert "Validation off" in off.inner_text()
+    assert "nobody is deceived" in on.inner_text()
+    left, right = off.bounding_box(), on.bounding_box()
+    assert left["y"] == right["y"]
+    assert left["x"] + left["width"] <= right["x"]
+    harm, outcome = (
+        page.locator(f"#run-0 [data-part={part}]").bounding_box()["y"]
+        for part in ("harm", "outcome")
+    )
+    assert page.locator("#run-0 [data-part=network]").bounding_box()["y"] < harm < outcome
+    assert page.locator(".end.kept").count() == page.locator(".end.dropped").count() == 7

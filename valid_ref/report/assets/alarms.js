@@ -15,7 +15,7 @@ function familyOf(alarm) {
 function alarmsPart(run, number) {
   const heading = el("h3", {}, "Alarms over time");
   if (!run.alarms.length) {
-    return el("section", { class: "card" }, heading, el("p", {}, "No honest agent raises an alarm in this run."));
+    return el("section", { class: "card", "data-part": "alarms" }, heading, el("p", {}, "No honest agent raises an alarm in this run."));
   }
   const cursor = el("div", { class: "lane-cursor" });
   const share = (index) => `${((index + 0.5) / run.total_rounds) * 100}%`;
@@ -51,7 +51,7 @@ function alarmsPart(run, number) {
   draw();
   const used = FAMILIES.filter((family) => run.alarms.some((alarm) => familyOf(alarm) === family));
   const key = el("ul", { class: "legend" }, used.map((family) => el("li", {}, el("span", { class: `lane-mark still ${family.kind}`, "aria-hidden": "true" }, family.glyph), family.name)));
-  return el("section", { class: "card" }, heading, el("p", { class: "muted" }, "A row for each agent, rounds from left to right. Checks are made when a phase ends."), chart, names, key, reasonTable(run, number));
+  return el("section", { class: "card", "data-part": "alarms" }, heading, el("p", { class: "muted" }, "A row for each agent, rounds from left to right. Checks are made when a phase ends."), chart, names, key, reasonTable(run, number));
 }
 
 function reasonTable(run) {

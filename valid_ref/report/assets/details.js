@@ -14,7 +14,7 @@ function roundCard(run) {
   }
   listen(draw);
   draw();
-  return el("section", { class: "card round-card" }, title, about, events);
+  return el("section", { class: "card round-card", "data-part": "rounds" }, title, about, events);
 }
 
 function happenings(run, round) {
@@ -56,7 +56,7 @@ function agentCard(run, number) {
   }
   listen(draw);
   draw();
-  return el("section", { class: "card agent-card" },
+  return el("section", { class: "card agent-card", "data-part": "agent" },
     el("div", { class: "card-head" }, el("label", { for: `agent-${number}` }, "Selected agent"), choose), body);
 }
 

@@ -1,6 +1,7 @@
 // The network: agents by shape and label, messages by line style and word.
 
-const SPARSE = 12;
+const SPARSE = 14;
+const WORDED = 8; // up to so many edges every message has its word; beyond, those that deviate
 
 function graphPart(run, number) {
   const sparse = run.edges.length <= SPARSE;
@@ -150,7 +151,7 @@ function arrow(run, number, { group, sender, receiver, points, radius, sparse, m
     class: `word-line ${kind}${quiet ? " quiet" : ""}`, "marker-end": `url(#head-${kind}-${number})`,
   }, svg("title", {}, `${sender} to ${receiver}: ${message.text}`)));
   const text = label(run, round, group, sender);
-  if (!text || (!group.altered && (!sparse || message.word === "nothing new"))) return;
+  if (!text || (!group.altered && (run.edges.length > WORDED || message.word === "nothing new"))) return;
   const at = sparse ? 0.36 : 0.62;
   const x = (1 - at) ** 2 * start.x + 2 * at * (1 - at) * middle.x + at ** 2 * end.x;
   const y = (1 - at) ** 2 * start.y + 2 * at * (1 - at) * middle.y + at ** 2 * end.y;

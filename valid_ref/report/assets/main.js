@@ -23,6 +23,8 @@ function main() {
   }
   listen(redrawCursors);
   drawPlots();
+  const guide = tour();
+  if (guide && !location.hash) guide.go(0, false);
   let width = innerWidth;
   addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; drawPlots(); } });
   document.documentElement.dataset.ready = "true";
@@ -45,13 +47,14 @@ function readAddress() {
 }
 
 function panel(run, number) {
-  const inner = [
-    outcomePart(run), divergencesPart(run),
-    el("div", { class: "watch" },
-      el("section", { class: "card stage" }, graphPart(run, number)),
-      el("div", { class: "aside" }, roundCard(run), agentCard(run, number))),
-    alarmsPart(run, number), plotsPart(run, number), checksPart(run), costsPart(run), factsPart(run),
-  ];
+  const watch = el("div", { class: "watch" },
+    el("section", { class: "card stage", "data-part": "network" }, graphPart(run, number)),
+    el("div", { class: "aside" }, roundCard(run), agentCard(run, number)));
+  const harm = view.harm && number === 0 ? harmPart(view.harm) : null;
+  const parts = [alarmsPart(run, number), checksPart(run), plotsPart(run, number)];
+  const inner = view.tour.length
+    ? [watch, harm, ...parts, outcomePart(run), costsPart(run), factsPart(run)]
+    : [divergencesPart(run), outcomePart(run), watch, ...parts, costsPart(run), factsPart(run)];
   return el("section", { class: "run", id: `run-${number}`, "aria-label": run.label }, inner.filter(Boolean));
 }
 
@@ -86,6 +89,20 @@ function tabs(panels) {
     drawPlots();
   }
   show(state.active);
+  showRun = show;
+}
+
+// Another run under the tabs, if there are tabs.
+let showRun = () => {};
+let stopPlaying = () => {};
+
+// A run, a round of it, and an agent.
+function moveTo({ run, index, agent }) {
+  if (run !== state.active) showRun(run);
+  const place = view.runs[run].rounds.findIndex((round) => round.index >= index);
+  state.position = place < 0 ? lastPosition() : place;
+  state.selected[run] = agent;
+  changed();
 }
 
 function lead() {
@@ -146,6 +163,7 @@ function player() {
     const next = direction > 0 ? begins.find((place) => place > state.position) : begins.findLast((place) => place < state.position);
     if (next != null) goTo(next);
   }
+  stopPlaying = () => { if (state.playing) stop(); };
   const actions = {
     " ": toggle, ArrowLeft: () => goTo(state.position - 1), ArrowRight: () => goTo(state.position + 1), Home: () => goTo(0), End: () => goTo(lastPosition()),
     "]": () => nextPhase(1), "[": () => nextPhase(-1), n: () => nextEvent(1), p: () => nextEvent(-1),

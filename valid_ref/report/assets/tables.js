@@ -4,7 +4,7 @@ function outcomePart(run) {
   const { outcome, tone, meaning, evidence } = run.outcome;
   const badge = { wrong: "✗", right: "✓", unknown: "?", failed: "✗" }[outcome] || outcome;
   const name = outcome.length === 1 ? `Outcome ${outcome}` : outcome === "failed" ? "Failed" : "";
-  return el("section", { class: `card outcome ${tone}` },
+  return el("section", { class: `card outcome ${tone}`, "data-part": "outcome" },
     el("div", { class: "outcome-head" }, el("span", { class: "outcome-badge", "aria-hidden": "true" }, badge),
       el("div", {}, el("h3", {}, run.label), el("p", { class: "outcome-meaning" }, name && el("b", {}, `${name}. `), meaning))),
     el("ul", { class: "evidence" }, evidence.map((one) => el("li", { class: one.holds },
@@ -44,7 +44,7 @@ function checksPart(run) {
   const bad = [...new Set(checks.failures.map((cell) => cell.agent))];
   const summary = bad.length ? `Checks fail for agents ${bad.join(", ")}.` : `All checks of all ${checks.agents.length} agents pass under all keys.`;
   const apart = differing.size ? `Reporters of agents ${[...differing].join(", ")} do not agree.` : "All reporters of every agent agree.";
-  return el("section", { class: "card" }, el("h3", {}, "Hashes and relations"),
+  return el("section", { class: "card", "data-part": "checks" }, el("h3", {}, "Hashes and relations"),
     el("p", { class: "muted" }, `Every agent's messages are hashed by its neighbours under the key of everybody. ${summary} ${apart}`),
     el("div", { class: "matrices" },
       matrix("Checks, by agent checked and owner of the key", "key of", checks.agents, checks.owners, key, "H reports differ, R relation broken, S not what was sent, · passes"),
