@@ -7,9 +7,18 @@ import attrs
 from valid_ref._version import __version__
 from valid_ref.execution import Execution
 from valid_ref.markdown import html_of
+from valid_ref.report.causes import Causes, Deviation, deviations_of, with_divergences
 from valid_ref.report.curves import series_of
 from valid_ref.report.layout import kept_rounds, positions
-from valid_ref.report.rounds import MessageTable, alarms_of, checks_of, phases_of, rounds_of
+from valid_ref.report.rounds import (
+    MessageTable,
+    alarms_of,
+    checks_of,
+    deviation_views,
+    phases_of,
+    placed_alarms,
+    rounds_of,
+)
 from valid_ref.report.view import AgentView, ClauseView, CostView, PageView, RunView, StoryView
 from valid_ref.report.watched import (
     ENTRIES,
@@ -97,15 +106,20 @@ def run_view(watched: Watched) -> RunView:
     """Everything that a page shows of one run; what it leaves out is said in `omitted`."""
     n, total = watched.graph.agents, len(watched.rounds)
     phases = phases_of(watched.rounds)
-    alarms = alarms_of(watched)
+    deviations = _deviations(watched)
+    causes = Causes(watched.graph, watched.rounds, deviations, placed_alarms(watched))
+    alarms = alarms_of(watched, causes)
     edges_of_phases = {i for p in phases for i in (p.first, p.first + p.rounds - 1)}
     important = edges_of_phases | {alarm.index for alarm in alarms}
+    important |= {index for one in deviations for index in (one.first, one.last)}
+    important |= {alarm.cause.index for alarm in alarms if alarm.cause is not None}
+    important |= {one.index for one in watched.divergences}
     kept = kept_rounds(total, max(20, min(MOST_ROUNDS, MOST_CELLS // n)), important)
     parameters = watched.parameters
     table = MessageTable(None if parameters is None else parameters.lattice.precision)
     rounds = rounds_of(watched, kept, table)
     series = series_of(watched, MOST_POINTS)
-    checks, omitted = checks_of(watched, MOST_CHECKED)
+    checks, omitted = checks_of(watched, MOST_CHECKED, causes)
     if len(kept) < total:
         omitted = (f"the slider stops at {len(kept)} of {total} rounds", *omitted)
     if series is not None and parameters is not None:
@@ -129,10 +143,20 @@ def run_view(watched: Watched) -> RunView:
         checks=checks,
         costs=_costs(watched),
         outcome=watched.outcome,
+        deviations=deviation_views(watched, deviations, alarms),
         divergences=watched.divergences,
         notes=watched.notes,
         omitted=omitted,
     )
+
+
+def _deviations(watched: Watched) -> tuple[Deviation, ...]:
+    found = deviations_of(watched.graph, watched.rounds, watched.parameters)
+    diverging = [
+        (one.agent, watched.rounds[one.index].phase, one.index, one.receiver)
+        for one in watched.divergences
+    ]
+    return with_divergences(watched.graph, found, diverging)
 
 
 def _agents(watched: Watched) -> tuple[AgentView, ...]:

@@ -13,6 +13,8 @@ SCRIPTS = (
     "state.js",
     "graph.js",
     "details.js",
+    "causes.js",
+    "sequence.js",
     "alarms.js",
     "plots.js",
     "tables.js",

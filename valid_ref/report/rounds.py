@@ -16,18 +16,21 @@ from valid_ref.protocols.local_validate import PHASE as LOCAL
 from valid_ref.protocols.parameters import CheckedKeys
 from valid_ref.protocols.remembered import Memo
 from valid_ref.protocols.valid import HASHES
+from valid_ref.report.causes import NORMS, Causes, Deviation, fits
 from valid_ref.report.view import (
     AlarmView,
     CheckCell,
     ChecksView,
+    DeviationView,
     EdgeWord,
+    MessageRef,
     MessageView,
     PhaseView,
     ReportCell,
     RoundView,
 )
 from valid_ref.report.watched import Watched, belief, number, vector
-from valid_ref.report.words import alarm_words, phase_words
+from valid_ref.report.words import alarm_words, deviation_words, nothing_behind, phase_words
 from valid_ref.schedule import Precision
 from valid_ref.wire import AlarmLine, about_text, identity, safe_repr
 
@@ -37,7 +40,6 @@ LONGEST = 200
 ALARMED, UNALARMED = MessageView("alarm", "I have an alarm"), MessageView("ok", "all is well")
 ABOUTS = 6
 """How many of the things that equal alarms are about are named."""
-NORMS = {Alarm.MODEL_NORM.name, Alarm.GRADIENT_NORM.name}
 LETTERS = {
     Alarm.INCONSISTENT_HASHES.name: "H",
     Alarm.BROKEN_RELATION.name: "R",
@@ -133,8 +135,14 @@ def rounds_of(watched: Watched, kept: Sequence[int], table: MessageTable) -> tup
             table.index(spoken.phase, spoken.said.get(agent))
             for agent in range(watched.graph.agents)
         )
+        before = watched.rounds[index - 1] if index else None
         edges = (
-            EdgeWord(sender, receiver, table.index(spoken.phase, message))
+            EdgeWord(
+                sender,
+                receiver,
+                table.index(spoken.phase, message),
+                _fits(watched, before, spoken, (sender, receiver)),
+            )
             for (sender, receiver), message in sorted(spoken.deviations.items())
         )
         differ = tuple(edge for edge in edges if edge.message != said[edge.sender])
@@ -153,6 +161,13 @@ def rounds_of(watched: Watched, kept: Sequence[int], table: MessageTable) -> tup
             )
         )
     return tuple(views)
+
+
+def _fits(
+    watched: Watched, before: Round | None, spoken: Round, edge: tuple[int, int]
+) -> bool | None:
+    known = watched.parameters is not None and spoken.phase == LEARNING
+    return fits(watched.parameters, before, spoken, edge) if known else None
 
 
 def beliefs_after(watched: Watched, index: int) -> tuple[str, ...]:
@@ -183,13 +198,21 @@ def _held(watched: Watched, spoken: Round, following: Round, agent: int) -> int:
     return len(tags)
 
 
-def alarms_of(watched: Watched) -> tuple[AlarmView, ...]:
-    """The alarms of the honest agents; equal ones about several things are one entry."""
+def placed_alarms(watched: Watched) -> dict[int, tuple[tuple[int, AlarmLine], ...]]:
+    """The alarms of every agent, each with the round after which it was raised."""
     places = {(r.phase, r.number): index for index, r in enumerate(watched.rounds)}
+    total = len(watched.rounds)
+    return {
+        agent: tuple((_place(alarm, places, total), alarm) for alarm in end.alarms)
+        for agent, end in enumerate(watched.ends)
+    }
+
+
+def alarms_of(watched: Watched, causes: Causes) -> tuple[AlarmView, ...]:
+    """The alarms of the honest agents; equal ones about several things are one entry."""
     groups: dict[tuple[int, int, tuple[object, ...]], list[AlarmLine]] = {}
     for agent in watched.honest:
-        for alarm in watched.ends[agent].alarms:
-            index = _place(alarm, places, len(watched.rounds))
+        for index, alarm in causes.alarms[agent]:
             head = (alarm.about or "").split("/")[0] if "/" in (alarm.about or "") else ""
             number = 0 if alarm.reason in NORMS else alarm.round
             what = (alarm.reason, alarm.phase, number, alarm.sender, head)
@@ -198,6 +221,8 @@ def alarms_of(watched: Watched) -> tuple[AlarmView, ...]:
     for (place, owner, _what), alarms in sorted(groups.items(), key=lambda item: item[0][:2]):
         first = alarms[0]
         meaning, clause = alarm_words(first.reason)
+        found = causes.of(owner, place, first)
+        behind = {number for alarm in alarms for number in causes.behind(owner, place, alarm)}
         views.append(
             AlarmView(
                 agent=owner,
@@ -210,6 +235,38 @@ def alarms_of(watched: Watched) -> tuple[AlarmView, ...]:
                 sender=first.sender,
                 about=_about(alarms),
                 count=len(alarms),
+                cause=None if found.message is None else MessageRef(*found.message),
+                deviations=tuple(sorted(behind)),
+                why="" if behind else nothing_behind(first.reason),
+            )
+        )
+    return tuple(views)
+
+
+def deviation_views(
+    watched: Watched, deviations: Sequence[Deviation], alarms: Sequence[AlarmView]
+) -> tuple[DeviationView, ...]:
+    """The deviations with the alarms they caused."""
+    numbers = {phase.name: i for i, phase in enumerate(phases_of(watched.rounds))}
+    views = []
+    for place, one in enumerate(deviations):
+        receiver = min(one.begins, key=lambda v: (one.begins[v], v))
+        kind, about = deviation_words(
+            one.phase, split=bool(one.split), misfit=bool(one.misfits), found=one.diverges
+        )
+        views.append(
+            DeviationView(
+                sender=one.sender,
+                phase=numbers[one.phase],
+                first=one.first,
+                last=one.last,
+                rounds=one.rounds,
+                message=MessageRef(one.begins[receiver], one.sender, receiver),
+                receivers=tuple(sorted(one.begins)),
+                kind=kind,
+                about=about,
+                alarms=tuple(i for i, alarm in enumerate(alarms) if place in alarm.deviations),
+                divergence=one.diverges,
             )
         )
     return tuple(views)
@@ -243,13 +300,15 @@ def _place(alarm: AlarmLine, places: Mapping[tuple[str, int], int], total: int) 
     return max(ends) if ends else total - 1
 
 
-def checks_of(watched: Watched, most_agents: int) -> tuple[ChecksView | None, tuple[str, ...]]:
+def checks_of(
+    watched: Watched, most_agents: int, causes: Causes
+) -> tuple[ChecksView | None, tuple[str, ...]]:
     """The matrices, and what was left out of them; None where no hashes were exchanged."""
     spoken = [round_ for round_ in watched.rounds if round_.phase == HASHES]
     if watched.parameters is None or not spoken:
         return None, ()
     n = watched.graph.agents
-    failures = _failures(watched)
+    failures = _failures(watched, causes)
     agents = tuple(range(n))
     omitted: tuple[str, ...] = ()
     if n > most_agents:
@@ -266,17 +325,26 @@ def checks_of(watched: Watched, most_agents: int) -> tuple[ChecksView | None, tu
     ), omitted
 
 
-def _failures(watched: Watched) -> list[CheckCell]:
-    """Which checks failed at how many honest agents, from their alarms."""
+def _failures(watched: Watched, causes: Causes) -> list[CheckCell]:
+    """Which checks failed at how many honest agents, from their alarms, and whose lies they are."""
     failed: dict[tuple[int, int], dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    lies: dict[tuple[int, int], set[int]] = defaultdict(set)
     for checker in watched.honest:
-        for alarm in watched.ends[checker].alarms:
+        for index, alarm in causes.alarms[checker]:
             pair = (alarm.about or "").split("/")
             if alarm.reason in LETTERS and len(pair) == 2 and all(p.isdigit() for p in pair):
                 key = (int(pair[0]), int(pair[1]))
                 failed[key][LETTERS[alarm.reason]].add(checker)
+                behind = causes.behind(checker, index, alarm)
+                lies[key] |= {causes.deviations[place].sender for place in behind}
     return [
-        CheckCell(agent, owner, tuple(sorted(kinds)), len(set[int]().union(*kinds.values())))
+        CheckCell(
+            agent,
+            owner,
+            tuple(sorted(kinds)),
+            len(set[int]().union(*kinds.values())),
+            tuple(sorted(lies[agent, owner])),
+        )
         for (agent, owner), kinds in sorted(failed.items())
     ]
 

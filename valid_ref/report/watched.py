@@ -116,6 +116,8 @@ def watch_recording(recording: Recording, verdict: Verdict, label: str) -> Watch
     if losses is not None:
         with contextlib.suppress(ValidRefError, ArithmeticError, ValueError):  # the verdict has it
             problem = recorded_problem(header, losses)
+    rounds = tuple(recording.rounds())
+    places = {(spoken.phase, spoken.number): index for index, spoken in enumerate(rounds)}
     facts = (
         *parameter_facts(parameters),
         ("recorded by", printable(header.producer)),
@@ -126,21 +128,26 @@ def watch_recording(recording: Recording, verdict: Verdict, label: str) -> Watch
         label=label,
         graph=parameters.graph,
         byzantine=byzantine,
-        rounds=tuple(recording.rounds()),
+        rounds=rounds,
         ends=ends,
         outcome=outcome_of_recording(verdict, None if losses is None else losses.eps_success),
         facts=facts,
         parameters=parameters,
         problem=problem,
-        divergences=tuple(map(_divergence, verdict.divergences)),
+        divergences=tuple(_divergence(one, places) for one in verdict.divergences),
         notes=verdict.limits if verdict.divergences else (),
     )
 
 
-def _divergence(found: Divergence) -> DivergenceView:
+def _divergence(found: Divergence, places: Mapping[tuple[str, int], int]) -> DivergenceView:
+    """A divergence, in the round it happens; one of the end of a phase in the last round of it."""
     edge, different = found.edge, found.difference
+    ends = [index for (phase, _number), index in places.items() if phase == found.phase]
+    last = max(ends, default=len(places) - 1)
     return DivergenceView(
         agent=found.agent,
+        index=places.get((found.phase, found.round), last),
+        receiver=None if edge is None else edge[1],
         where=f"{found.phase} round {found.round}"
         + (f", edge {edge[0]} to {edge[1]}" if edge else ""),
         what=different.what + ("" if different.index is None else f", entry {different.index}"),

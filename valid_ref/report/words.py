@@ -120,6 +120,66 @@ def alarm_words(reason: str) -> tuple[str, str]:
     return ALARMS[alarm], alarm.clause
 
 
+def deviation_words(phase: str, *, split: bool, misfit: bool, found: int | None) -> tuple[str, str]:
+    """What kind of deviation it is, and what the checks can and cannot see of it."""
+    if phase == LEARNING:
+        return _lie_in_learning(split=split, misfit=misfit, diverges=found is not None)
+    if phase == AGREEMENT:
+        return "an alarm denied or invented", (
+            "A false alarm reaches whoever hears it and cannot be refuted; a denied alarm travels "
+            "around the liar along honest agents."
+        )
+    said = "different things to different neighbours" if split else "something else, to all alike"
+    return said, (
+        "Neighbours compare what they hold, so that somebody honest notices different values."
+        if split
+        else "What an agent says of itself is its own choice; what it reports of others is "
+        "compared with the other reports, and with what they know they sent."
+    )
+
+
+def _lie_in_learning(*, split: bool, misfit: bool, diverges: bool) -> tuple[str, str]:
+    if diverges and not misfit and not split:
+        return "not what the specification demands", (
+            "Found by the oracle, which replays every agent on what it received."
+        )
+    if split and misfit:
+        return "different models to different neighbours, with steps that do not fit", (
+            "Two reports about the agent differ (H), and its model does not follow from what it "
+            "received (R)."
+        )
+    if split:
+        return "different models to different neighbours, each with a step that fits", (
+            "No neighbour can see it alone: on every edge the model follows from what was "
+            "received. The reports of two neighbours differ (H), and so do their estimates."
+        )
+    if misfit:
+        return "one model to all, with a step that does not fit", (
+            "The reports agree, but the model does not follow from what was received (R)."
+        )
+    return "one model to all, with a step that fits", (
+        "Hashes and relations cannot see it: it is what an agent with other data would say. Only "
+        "the sizes of the gradients can tell, where they are beyond what honest data allow."
+    )
+
+
+def nothing_behind(reason: str) -> str:
+    """What an alarm comes from where no message deviates."""
+    if reason in {Alarm.OWN_UPDATE_OUT_OF_RANGE.name}:
+        return "its own data drive the model out of range; no message deviates"
+    if reason in {
+        Alarm.NOT_OPTIMAL.name,
+        Alarm.TOO_HETEROGENEOUS.name,
+        Alarm.TOO_OPTIMAL.name,
+        Alarm.TOO_HOMOGENEOUS.name,
+        Alarm.MODEL_NORM.name,
+        Alarm.GRADIENT_NORM.name,
+        Alarm.NEIGHBOUR_ALARM.name,
+    }:
+        return "no message deviates: it comes from the data that agents learn from, or from a limit"
+    return "no message deviates: the rule itself fails on honest messages"
+
+
 @attrs.frozen
 class PlainStory:
     """An erratum in three short paragraphs: the setting, what went wrong, the repair."""

@@ -199,3 +199,73 @@ def test_harm_is_side_by_side_and_the_outcome_comes_after_it(visit) -> None:
     )
     assert page.locator("#run-0 [data-part=network]").bounding_box()["y"] < harm < outcome
     assert page.locator(".end.kept").count() == page.locator(".end.dropped").count() == 7
+
+
+def test_an_alarm_leads_to_its_cause_and_a_lie_to_its_alarms(visit) -> None:
+    opened = visit("attacked", "#round=1")
+    page = opened.page
+    lie = page.locator(".round-card .cheat")
+    assert "no single neighbour can see it" in lie.inner_text()
+    lie.locator("button.effect").click()
+    assert page.locator(".round-card .alarm").count() >= 1
+    assert int(page.input_value("#slider")) > 11
+    assert page.locator(".node.chosen.alarmed").count() == 1
+    page.locator(".agent-card button.cause").first.click()
+    assert page.input_value("#slider") == "0"
+    assert page.locator(".graph .pointed-line").count() == 1
+    assert page.locator(".sequence .pointed-line").count() == 1
+    page.keyboard.press("ArrowRight")
+    assert page.locator(".graph .pointed-line").count() == 0
+    table = page.locator("[data-part=causes] tbody tr")
+    assert "different models to different neighbours" in table.nth(0).inner_text()
+    table.nth(0).locator("button.effect").click()
+    assert page.locator(".round-card .alarm").count() >= 1
+    page.locator("[data-part=alarms] button.cause").first.click()
+    assert page.locator(".graph .pointed-line").count() == 1
+
+
+def test_the_matrix_says_whose_lie_breaks_a_relation(visit) -> None:
+    opened = visit("demo", "#round=1")
+    assert "Agent 1 (R): the lie of agent 2" in opened.text("#run-0 .blame")
+    assert "Agent 2 (H): its own lie" in opened.text("#run-0 .blame")
+    cell = opened.page.locator("#run-0 td.fail", has_text="R").first
+    assert "because of what agent 2 said" in cell.get_attribute("title")
+    opened.page.locator("#run-0 .blame button").first.click()
+    assert opened.text(".round-card h3").startswith("Learning, round 1")
+
+
+def test_the_sequence_follows_agent_and_round(visit) -> None:
+    opened = visit("attacked", "#round=6&agent=4")
+    page = opened.page
+    told = page.get_attribute(".sequence", "aria-label")
+    assert told.startswith("Agent 4 and its neighbours in rounds 4 to 8.")
+    assert "round 6: 4 to 0 model" in told
+    assert page.locator(".sequence .word-line.altered").count() == 4 * 5
+    assert page.locator(".sequence .life").count() == 5
+    page.select_option("#agent-0", "0")
+    assert "to agent 0" in opened.text(".sequence-card h3")
+    assert page.locator(".sequence .word-line.altered").count() == 5
+
+
+def test_a_divergence_is_marked_wherever_its_round_is_shown(visit) -> None:
+    opened = visit("recording", "#round=1")
+    page = opened.page
+    assert page.locator(".strip .tick.diverge").count() == 1
+    assert page.locator(".graph .diverge-mark").count() == 1
+    assert page.locator(".sequence .diverge-mark").count() == 1
+    assert page.locator(".lane-track .diverge").count() == 1
+    happenings = page.locator(".round-card li")
+    assert "leaves the specification here" in happenings.nth(0).inner_text()
+    assert "diverge" in happenings.nth(0).get_attribute("class")
+    happenings.nth(0).locator("button").click()
+    assert page.locator(".round-card .alarm").count() >= 1
+    assert page.locator(".round-card .diverge").count() == 0
+    page.select_option("#agent-0", "4")
+    assert "leaves the specification in round 1" in opened.text(".agent-card")
+    boxes = [
+        page.locator(f"#run-0 {part}").bounding_box()["y"]
+        for part in ("section.bad", "[data-part=outcome]")
+    ]
+    assert boxes == sorted(boxes)
+    page.locator("section.bad button").click()
+    assert page.input_value("#slider") == "0"

@@ -36,7 +36,10 @@ function alarmsPart(run, number) {
     const sorted = [...marks.values()].sort((a, b) => a.index - b.index);
     const crowded = (mark, place) => place > 0 && (mark.index - sorted[place - 1].index) / run.total_rounds < 0.012;
     return el("div", { class: "lane" }, el("span", { class: "lane-name" }, agent.role === "byzantine" ? `${v} ◇` : String(v)),
-      el("div", { class: "lane-track" }, sorted.map((mark, place) => el("button", {
+      el("div", { class: "lane-track" }, run.deviations.filter((one) => one.sender === v).map((one) => el("button", {
+        type: "button", tabindex: -1, class: "lane-lie", style: `left:${(one.first / run.total_rounds) * 100}%;width:${((one.last + 1 - one.first) / run.total_rounds) * 100}%`,
+        title: `Agent ${v}, rounds ${one.first + 1} to ${one.last + 1}: ${one.kind}`, onclick: () => goToMessage(number, one.message, v),
+      })), run.divergences.filter((one) => one.agent === v).map((one) => el("button", { type: "button", tabindex: -1, class: "lane-mark diverge", style: `left:${share(one.index)}`, title: `Agent ${v} leaves the specification in round ${one.index + 1}: ${one.what}`, onclick: () => { select(number, v); goToIndex(run, one.index); } }, "✗")), sorted.map((mark, place) => el("button", {
         type: "button", tabindex: -1, class: `lane-mark ${mark.family.kind}${crowded(mark, place) ? " beside" : ""}`, style: `left:${share(mark.index)}`,
         title: `Agent ${v}, round ${mark.index + 1}: ${[...mark.reasons].join(", ")} (${mark.count})`,
         onclick: () => { select(number, v); goToIndex(run, mark.index); },
@@ -50,11 +53,11 @@ function alarmsPart(run, number) {
   listen(draw);
   draw();
   const used = FAMILIES.filter((family) => run.alarms.some((alarm) => familyOf(alarm) === family));
-  const key = el("ul", { class: "legend" }, used.map((family) => el("li", {}, el("span", { class: `lane-mark still ${family.kind}`, "aria-hidden": "true" }, family.glyph), family.name)));
+  const key = el("ul", { class: "legend" }, run.deviations.length > 0 && el("li", {}, el("span", { class: "lane-lie still", "aria-hidden": "true" }), "deviates"), run.divergences.length > 0 && el("li", {}, el("span", { class: "lane-mark diverge still", "aria-hidden": "true" }, "✗"), "leaves the specification"), used.map((family) => el("li", {}, el("span", { class: `lane-mark still ${family.kind}`, "aria-hidden": "true" }, family.glyph), family.name)));
   return el("section", { class: "card", "data-part": "alarms" }, heading, el("p", { class: "muted" }, "A row for each agent, rounds from left to right. Checks are made when a phase ends."), chart, names, key, reasonTable(run, number));
 }
 
-function reasonTable(run) {
+function reasonTable(run, number) {
   const groups = new Map();
   for (const alarm of run.alarms) {
     const group = groups.get(alarm.reason) || { ...alarm, agents: new Set(), total: 0 };
@@ -68,8 +71,9 @@ function reasonTable(run) {
     el("td", {}, clauseLink(group.clause)),
     el("td", {}, group.agents.size > 8 ? `${group.agents.size} agents` : [...group.agents].join(", ")),
     el("td", { class: "figure" }, String(group.total)),
-    el("td", { class: "figure" }, el("button", { type: "button", class: "quiet small", onclick: () => goToIndex(run, group.index) }, `round ${group.index + 1}`))));
-  return el("div", { class: "scroll" }, el("table", { class: "plain" }, el("caption", {}, "Reasons"),
-    el("thead", {}, el("tr", {}, ["reason", "what it means", "clause", "raised by", "times", "first in"].map((name) => el("th", { scope: "col" }, name)))),
+    el("td", {}, behind(run, group), group.cause && [" ", el("button", { type: "button", class: "quiet small cause", onclick: () => goToMessage(number, group.cause) }, "show the message")]),
+    el("td", { class: "figure" }, el("button", { type: "button", class: "quiet small", onclick: () => goToAlarm(number, group) }, `round ${group.index + 1}`))));
+  return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Reasons of alarms" }, el("table", { class: "plain" }, el("caption", {}, "Reasons"),
+    el("thead", {}, el("tr", {}, ["reason", "what it means", "clause", "raised by", "times", "caused by", "first in"].map((name) => el("th", { scope: "col" }, name)))),
     el("tbody", {}, rows)));
 }

@@ -48,13 +48,13 @@ function readAddress() {
 
 function panel(run, number) {
   const watch = el("div", { class: "watch" },
-    el("section", { class: "card stage", "data-part": "network" }, graphPart(run, number)),
-    el("div", { class: "aside" }, roundCard(run), agentCard(run, number)));
+    el("div", { class: "pictures" }, el("section", { class: "card stage", "data-part": "network" }, graphPart(run, number)), sequencePart(run, number)),
+    el("div", { class: "aside" }, roundCard(run, number), agentCard(run, number)));
   const harm = view.harm && number === 0 ? harmPart(view.harm) : null;
-  const parts = [alarmsPart(run, number), checksPart(run), plotsPart(run, number)];
+  const parts = [causesPart(run, number), alarmsPart(run, number), checksPart(run, number), plotsPart(run, number)];
   const inner = view.tour.length
     ? [watch, harm, ...parts, outcomePart(run), costsPart(run), factsPart(run)]
-    : [divergencesPart(run), outcomePart(run), watch, ...parts, costsPart(run), factsPart(run)];
+    : [divergencesPart(run, number), outcomePart(run), watch, ...parts, costsPart(run), factsPart(run)];
   return el("section", { class: "run", id: `run-${number}`, "aria-label": run.label }, inner.filter(Boolean));
 }
 
@@ -132,7 +132,9 @@ function player() {
         play, button("forward", symbol("M7 5l10 7-10 7z"), "Step forward (right arrow)", () => goTo(state.position + 1)), button("last", symbol("M18 5v14 M5 5l9 7-9 7z"), "Last round (end)", () => goTo(lastPosition()))),
       name, jump, speed),
     el("div", { class: "slider-box" }, slider, strip),
-    el("p", { class: "keys muted" }, el("kbd", {}, "space"), " play, ", el("kbd", {}, "←"), " ", el("kbd", {}, "→"), " step, ", el("kbd", {}, "[ ]"), " phase, ", el("kbd", {}, "n"), " ", el("kbd", {}, "p"), " event, ", el("kbd", {}, "home"), " ", el("kbd", {}, "end")));
+    el("p", { class: "keys muted" }, el("kbd", {}, "space"), " play, ", el("kbd", {}, "←"), " ", el("kbd", {}, "→"), " step, ", el("kbd", {}, "[ ]"), " phase, ", el("kbd", {}, "n"), " ", el("kbd", {}, "p"), " event, ", el("kbd", {}, "home"), " ", el("kbd", {}, "end")),
+    el("ul", { class: "legend tick-key", "aria-hidden": "true" }, view.runs.some((run) => run.divergences.length) && el("li", {}, el("span", { class: "tick diverge still" }), "leaves the specification"),
+      view.runs.some((run) => run.deviations.length) && el("li", {}, el("span", { class: "tick cheat still" }), "somebody deviates"), view.runs.some((run) => run.alarms.length) && el("li", {}, el("span", { class: "tick alarm still" }), "alarms are raised")));
   box.hidden = false;
   let timer = 0;
   let shown = null;
@@ -208,7 +210,9 @@ function stripParts(run) {
     return el("button", { type: "button", class: `phase ${number % 2 ? "odd" : "even"}`, style: `left:${left}%;width:${right - left}%`, title: phase.about, onclick: () => goTo(begins[number]) }, phase.title);
   });
   const alarmed = new Set(run.alarms.map((alarm) => alarm.index));
+  const diverging = new Set(run.divergences.map((one) => one.index));
   const marks = run.rounds.flatMap((round, place) => [
+    diverging.has(round.index) ? el("span", { class: "tick diverge", style: `left:${share(place)}%` }) : null,
     round.edges.length ? el("span", { class: "tick cheat", style: `left:${share(place)}%` }) : null,
     alarmed.has(round.index) ? el("span", { class: "tick alarm", style: `left:${share(place)}%` }) : null,
   ]).filter(Boolean);

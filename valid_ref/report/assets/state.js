@@ -10,6 +10,7 @@ const state = {
   active: 0,
   playing: false,
   speed: 8,
+  message: null,
   selected: view.runs.map((run) => firstCheat(run)),
 };
 
@@ -41,11 +42,17 @@ function prose(html, attributes = {}) {
 
 function firstCheat(run) {
   const agent = run.agents.findIndex((one) => one.role === "byzantine");
-  return agent < 0 ? 0 : agent;
+  return agent >= 0 ? agent : run.divergences.length ? run.divergences[0].agent : 0;
 }
 
 function plural(count, word) {
   return `${count} ${word}${count === 1 ? "" : "s"}`;
+}
+
+// A table that can be scrolled sideways where it does not fit.
+function table(name, heads, rows, kind = "plain") {
+  return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": name },
+    el("table", { class: kind }, el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, rows)));
 }
 
 function names(agents) {
@@ -140,7 +147,7 @@ function select(runNumber, agent) {
   changed();
 }
 
-// Positions at which something happens: somebody cheats for the first time in a phase, or an alarm.
+// Positions at which something happens: somebody cheats for the first time in a phase, diverges, or has an alarm.
 function events(run) {
   return (run.events ||= (() => {
     const found = new Set();
@@ -151,7 +158,7 @@ function events(run) {
         cheated.add(round.phase);
         found.add(place);
       }
-      if (alarmed.has(round.index)) found.add(place);
+      if (alarmed.has(round.index) || run.divergences.some((one) => one.index === round.index)) found.add(place);
     });
     return [...found].sort((a, b) => a - b);
   })());

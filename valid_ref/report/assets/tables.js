@@ -12,16 +12,15 @@ function outcomePart(run) {
       el("span", {}, one.condition, one.figures && el("span", { class: "muted" }, ` — ${one.figures}`))))));
 }
 
-function divergencesPart(run) {
+function divergencesPart(run, number) {
   if (!run.divergences.length) return null;
   return el("section", { class: "card outcome bad" }, el("h3", {}, "Where the recording leaves the specification"),
-    el("div", { class: "scroll" }, el("table", { class: "plain" },
-      el("thead", {}, el("tr", {}, ["agent", "where", "what", "clause", "expected", "found", "last agreed"].map((name) => el("th", { scope: "col" }, name)))),
-      el("tbody", {}, run.divergences.map((one) => el("tr", {}, el("th", { scope: "row" }, String(one.agent)), el("td", {}, one.where), el("td", {}, one.what),
-        el("td", {}, clauseLink(one.clause)), el("td", { class: "value" }, one.expected), el("td", { class: "value" }, one.found), el("td", {}, one.agreed)))))));
+    table("Divergences", ["agent", "where", "what", "clause", "expected", "found", "last agreed"], [...run.divergences].sort((a, b) => a.index - b.index).map((one) => el("tr", {}, el("th", { scope: "row" }, String(one.agent)),
+      el("td", {}, one.where, " ", el("button", { type: "button", class: "quiet small", onclick: () => goToMessage(number, { index: one.index, sender: one.agent, receiver: one.receiver }, one.agent) }, `show round ${one.index + 1}`)), el("td", {}, one.what),
+      el("td", {}, clauseLink(one.clause)), el("td", { class: "value" }, one.expected), el("td", { class: "value" }, one.found), el("td", {}, one.agreed)))));
 }
 
-function checksPart(run) {
+function checksPart(run, number) {
   const checks = run.checks;
   if (!checks) return null;
   const failed = new Map(checks.failures.map((cell) => [`${cell.agent}/${cell.owner}`, cell]));
@@ -30,8 +29,8 @@ function checksPart(run) {
   const key = (v, w) => {
     const cell = failed.get(`${v}/${w}`);
     if (!cell) return el("td", { class: "pass" }, el("span", { "aria-hidden": "true" }, "·"), el("span", { class: "unseen" }, "passes"));
-    const title = `agent ${v}, key of ${w}: ${cell.failed.map((letter) => words[letter]).join(", ")}; seen by ${cell.by} honest agents`;
-    return el("td", { class: "fail", title }, cell.failed.join(""));
+    const title = `agent ${v}, key of ${w}: ${cell.failed.map((letter) => words[letter]).join(", ")}; seen by ${plural(cell.by, "honest agent")}; ${cell.lies.length ? `because of what agent ${cell.lies.join(", ")} said` : "no message deviates"}`;
+    return el("td", { class: "fail", title }, cell.failed.join(""), cell.lies.length > 0 && cell.lies.join() !== String(v) && el("sub", { "aria-hidden": "true" }, cell.lies.join(",")), el("span", { class: "unseen" }, title));
   };
   const differing = new Set(checks.agents.filter((v) => new Set(checks.reports.filter((cell) => cell.agent === v).map((cell) => cell.letters)).size > 1));
   const report = (v, w) => {
@@ -46,13 +45,34 @@ function checksPart(run) {
   const apart = differing.size ? `Reporters of agents ${[...differing].join(", ")} do not agree.` : "All reporters of every agent agree.";
   return el("section", { class: "card", "data-part": "checks" }, el("h3", {}, "Hashes and relations"),
     el("p", { class: "muted" }, `Every agent's messages are hashed by its neighbours under the key of everybody. ${summary} ${apart}`),
+    blame(run, number, checks),
     el("div", { class: "matrices" },
-      matrix("Checks, by agent checked and owner of the key", "key of", checks.agents, checks.owners, key, "H reports differ, R relation broken, S not what was sent, · passes"),
+      matrix("Checks, by agent checked and owner of the key", "key of", checks.agents, checks.owners, key, "H reports differ, R relation broken, S not what was sent, · passes; a small number says whose lie it is if not the agent's own"),
       matrix("Reports, by agent reported on and reporter", "reporter", checks.agents, checks.owners, report, "the same letter is the same report; – no report; two letters: different things to different neighbours")));
 }
 
+// Whose lie is behind the failed checks of each agent, with a link to it.
+function blame(run, number, checks) {
+  const lies = new Map();
+  for (const cell of checks.failures) {
+    const known = lies.get(cell.agent) || { letters: new Set(), lies: new Set() };
+    cell.failed.forEach((letter) => known.letters.add(letter));
+    cell.lies.forEach((agent) => known.lies.add(agent));
+    lies.set(cell.agent, known);
+  }
+  if (!lies.size) return null;
+  const rows = [...lies].map(([v, found]) => {
+    const who = [...found.lies];
+    const own = who.length === 1 && who[0] === v;
+    const told = run.deviations.find((one) => who.includes(one.sender) && one.alarms.length);
+    const text = who.length ? (own ? "its own lie" : `the lie of ${who.length === 1 ? "agent" : "agents"} ${who.join(", ")}`) : "no message deviates: the rule itself fails";
+    return el("li", {}, el("b", {}, `Agent ${v}`), ` (${[...found.letters].join(", ")}): ${text} `, told && el("button", { type: "button", class: "quiet small", onclick: () => goToMessage(number, told.message, told.sender) }, "show it"));
+  });
+  return el("ul", { class: "blame", "aria-label": "Whose lie is behind failed checks" }, rows);
+}
+
 function matrix(caption, corner, rows, columns, cell, key) {
-  return el("figure", {}, el("h4", { class: "matrix-title" }, caption), el("div", { class: "scroll" }, el("table", { class: "matrix", "aria-label": caption },
+  return el("figure", {}, el("h4", { class: "matrix-title" }, caption), el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption }, el("table", { class: "matrix", "aria-label": caption },
     el("thead", {}, el("tr", {}, el("th", { scope: "col", class: "corner" }, corner), columns.map((w) => el("th", { scope: "col" }, String(w))))),
     el("tbody", {}, rows.map((v) => el("tr", {}, el("th", { scope: "row" }, `agent ${v}`), columns.map((w) => cell(v, w))))))),
     el("figcaption", {}, key));
