@@ -7,6 +7,7 @@ that was passed on, those behind the alarms of the agent it came from.
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeGuard
 
 import attrs
 import numpy as np
@@ -21,7 +22,7 @@ from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.local_validate import PHASE as LOCAL
 from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.protocols.valid import ESTIMATES, HASHES, KEYS
-from valid_ref.wire import AlarmLine, about_text, identity, is_learning
+from valid_ref.wire import AlarmLine, about_text, identity, is_learning, is_mapping
 
 Edge = tuple[int, int]
 
@@ -98,7 +99,17 @@ def fits(parameters: ValidParameters, before: Round | None, now: Round, edge: Ed
 
 def differs(usual: Message, message: Message) -> bool:
     """Whether two messages are not equal, whatever they are."""
-    return usual is not message and identity(usual) != identity(message)
+    if usual is message:
+        return False
+    if _is_plain(usual) and _is_plain(message):
+        return usual.keys() != message.keys() or any(
+            differs(value, message[tag]) for tag, value in usual.items()
+        )
+    return identity(usual) != identity(message)
+
+
+def _is_plain(message: Message) -> TypeGuard[Mapping[object, object]]:
+    return is_mapping(message)
 
 
 def deviations_of(
@@ -167,12 +178,25 @@ def _collect(
         into.begins.setdefault(receiver, index)
         tags = _changed(spoken.said.get(sender), message)
         into.about = None if tags is None or into.about is None else into.about | tags
-    words = [identity(spoken.on_edge(sender, receiver)) for receiver in neighbours]
+    words = _numbered([spoken.on_edge(sender, receiver) for receiver in neighbours])
     into.split |= {
         (a, b)
         for (a, one), (b, other) in itertools.combinations(zip(neighbours, words, strict=True), 2)
         if one != other
     }
+
+
+def _numbered(messages: Sequence[Message]) -> list[int]:
+    """A number for each message, the same for equal ones."""
+    different: list[Message] = []
+    numbers = []
+    for message in messages:
+        known = (place for place, one in enumerate(different) if not differs(one, message))
+        place = next(known, len(different))
+        if place == len(different):
+            different.append(message)
+        numbers.append(place)
+    return numbers
 
 
 def _changed(usual: Message, message: Message) -> set[str] | None:

@@ -13,7 +13,7 @@ from valid_ref.report.build import MOST_POINTS, view_of
 from valid_ref.report.curves import number, series_of
 from valid_ref.report.view import EndPoint, HarmSide, HarmView, PageView, RunView, TourStep
 from valid_ref.report.watched import watch_run
-from valid_ref.report.words import OUTCOMES
+from valid_ref.report.words import OUTCOMES, agents_named
 from valid_ref.runs import Run
 from valid_ref.scenario import Scenario, parts
 from valid_ref.trace import Specification
@@ -209,7 +209,7 @@ def _lie_text(run: RunView, index: int, near: Sequence[int]) -> tuple[str, ...]:
         return (f"Agent {CHEAT} says what honest code would say.",)
     honest = run.messages[shown.said[CHEAT]].word
     words = "; ".join(
-        f"{run.messages[message].word} to {listed(receivers)}"
+        f"{run.messages[message].word} to {agents_named(receivers)}"
         for message, receivers in told.items()
     )
     return (
@@ -226,7 +226,9 @@ def _who(run: RunView, far: int) -> tuple[str, ...]:
     for cell in run.checks.reports if run.checks else ():
         if cell.agent == CHEAT:
             reported.setdefault(cell.letters, []).append(cell.reporter)
-    reports = " and ".join(f"{listed(who)} report {letter}" for letter, who in reported.items())
+    reports = " and ".join(
+        f"{agents_named(who)} report {letter}" for letter, who in reported.items()
+    )
     noticed = [
         alarm
         for alarm in run.alarms
@@ -247,7 +249,7 @@ def _blame(run: RunView) -> tuple[str, ...]:
     others = sorted({cell.agent for cell in (run.checks.failures if run.checks else ())} - {CHEAT})
     more = (
         (
-            f"The check of {listed(others)} fails too: it is computed from what was reported "
+            f"The check of {agents_named(others)} fails too: it is computed from what was reported "
             f"about agent {CHEAT}. The table says whose lie it is.",
         )
         if others
@@ -258,11 +260,3 @@ def _blame(run: RunView) -> tuple[str, ...]:
         "they heard. So these checks never fail on honest messages alone.",
         *more,
     )
-
-
-def listed(agents: Sequence[int]) -> str:
-    """Agents in words: "agent 1", "agents 1 and 2", "agents 1, 2 and 3"."""
-    words = [str(agent) for agent in agents]
-    if len(words) == 1:
-        return f"agent {words[0]}"
-    return f"agents {', '.join(words[:-1])} and {words[-1]}"

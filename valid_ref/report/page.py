@@ -20,6 +20,7 @@ SCRIPTS = (
     "tables.js",
     "harm.js",
     "tour.js",
+    "address.js",
     "main.js",
 )
 """The page's own scripts, in order."""

@@ -30,9 +30,15 @@ from valid_ref.report.view import (
     RoundView,
 )
 from valid_ref.report.watched import Watched, belief, number, vector
-from valid_ref.report.words import alarm_words, deviation_words, nothing_behind, phase_words
+from valid_ref.report.words import (
+    alarm_words,
+    counted,
+    deviation_words,
+    nothing_behind,
+    phase_words,
+)
 from valid_ref.schedule import Precision
-from valid_ref.wire import AlarmLine, about_text, identity, safe_repr
+from valid_ref.wire import AlarmLine, about_text, identity, is_mapping, safe_repr
 
 TAGS = 8
 """How many entries of a broadcast message are named."""
@@ -63,11 +69,23 @@ class MessageTable:
 
     def _add(self, phase: str, message: Message) -> int:
         view = describe(phase, message, self.precision)
-        key = hashlib.sha256(view.word.encode() + b"\0" + identity(message)).digest()
+        key = hashlib.sha256(view.word.encode() + b"\0" + self._identity(message)).digest()
         place = self.places.setdefault(key, len(self.views))
         if place == len(self.views):
             self.views.append(view)
         return place
+
+    def _identity(self, message: Message) -> bytes:
+        """As `identity` tells messages apart; values that are sent on are looked at once."""
+        if not isinstance(message, Mapping) or not is_mapping(message):
+            return identity(message)
+        values = (repr(tag).encode() + self._digest(value) for tag, value in message.items())
+        return b"mapping" + b";".join(sorted(values))
+
+    def _digest(self, value: object) -> bytes:
+        return self.memo.once(
+            ("value",), (value,), lambda: hashlib.sha256(identity(value)).digest()
+        )
 
 
 def describe(phase: str, message: Message, precision: Precision | None) -> MessageView:
@@ -105,7 +123,7 @@ def _broadcast(message: Mapping[object, object]) -> MessageView:
     values = list(message.values())
     if len(values) == 1 and isinstance(values[0], str):
         return MessageView(values[0], f"the value {values[0]!r}")
-    many = "1 value" if len(tags) == 1 else f"{len(tags)} values"
+    many = counted(len(tags), "value")
     return MessageView("", f"{many}, tagged {named}")
 
 
@@ -128,6 +146,7 @@ def phases_of(rounds: Sequence[Round]) -> tuple[PhaseView, ...]:
 def rounds_of(watched: Watched, kept: Sequence[int], table: MessageTable) -> tuple[RoundView, ...]:
     """The kept rounds; messages go into the table."""
     numbers = {phase.name: i for i, phase in enumerate(phases_of(watched.rounds))}
+    held = {} if watched.states else values_held(watched)
     views = []
     for index in kept:
         spoken = watched.rounds[index]
@@ -148,7 +167,7 @@ def rounds_of(watched: Watched, kept: Sequence[int], table: MessageTable) -> tup
         differ = tuple(edge for edge in edges if edge.message != said[edge.sender])
         beliefs = tuple(
             "" if watched.byzantine and agent in watched.byzantine else text
-            for agent, text in enumerate(beliefs_after(watched, index))
+            for agent, text in enumerate(beliefs_after(watched, index, held))
         )
         views.append(
             RoundView(
@@ -166,11 +185,14 @@ def rounds_of(watched: Watched, kept: Sequence[int], table: MessageTable) -> tup
 def _fits(
     watched: Watched, before: Round | None, spoken: Round, edge: tuple[int, int]
 ) -> bool | None:
-    known = watched.parameters is not None and spoken.phase == LEARNING
-    return fits(watched.parameters, before, spoken, edge) if known else None
+    if watched.parameters is None or spoken.phase != LEARNING:
+        return None
+    return fits(watched.parameters, before, spoken, edge)
 
 
-def beliefs_after(watched: Watched, index: int) -> tuple[str, ...]:
+def beliefs_after(
+    watched: Watched, index: int, held: Mapping[int, Sequence[int]]
+) -> tuple[str, ...]:
     """What every agent holds after a round, read off what it says next."""
     agents = range(watched.graph.agents)
     if watched.states:
@@ -183,19 +205,26 @@ def beliefs_after(watched: Watched, index: int) -> tuple[str, ...]:
         following = spoken
     if spoken.phase == AGREEMENT:
         return tuple("alarmed" if following.said.get(v) is True else "no alarm" for v in agents)
-    held = [_held(watched, spoken, following, agent) for agent in agents]
-    return tuple(f"holds {count} values" for count in held)
+    until = index if following is spoken else index + 1
+    return tuple(f"holds {counted(count, 'value')}" for count in held[until])
 
 
-def _held(watched: Watched, spoken: Round, following: Round, agent: int) -> int:
-    """How many values an agent has sent up to the next round: all that it holds."""
-    begin = next(i for i, other in enumerate(watched.rounds) if other.phase == spoken.phase)
-    until = begin + following.number
-    tags = set[object]()
-    for other in watched.rounds[begin:until]:
-        message = other.said.get(agent)
-        tags |= set(message) if isinstance(message, Mapping) else set()
-    return len(tags)
+def values_held(watched: Watched) -> dict[int, tuple[int, ...]]:
+    """How many values every agent has sent up to a round of a broadcast: all that it holds."""
+    held: dict[int, tuple[int, ...]] = {}
+    tags: list[set[object]] = []
+    phase = ""
+    for index, spoken in enumerate(watched.rounds):
+        if spoken.phase != phase:
+            phase, tags = spoken.phase, [set() for _agent in range(watched.graph.agents)]
+        if phase in {LEARNING, AGREEMENT}:
+            continue
+        for agent, known in enumerate(tags):
+            message = spoken.said.get(agent)
+            if isinstance(message, Mapping):
+                known |= set(message)
+        held[index] = tuple(map(len, tags))
+    return held
 
 
 def placed_alarms(watched: Watched) -> dict[int, tuple[tuple[int, AlarmLine], ...]]:

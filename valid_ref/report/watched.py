@@ -21,7 +21,7 @@ from valid_ref.protocols.agreement import AgreementState
 from valid_ref.protocols.broadcast import BroadcastState
 from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.report.view import DivergenceView, Evidence, OutcomeView
-from valid_ref.report.words import OUTCOMES
+from valid_ref.report.words import OUTCOMES, counted
 from valid_ref.runs import Run
 from valid_ref.wire import AlarmLine, alarm_line
 from valid_ref.witness.story import Played
@@ -180,7 +180,7 @@ def watch_played(played: Played, label: str, outcome: OutcomeView) -> Watched:
     last = played.after[-1]
     ends = tuple(End("", belief(last[v]), _alarms(last[v])) for v in range(graph.agents))
     facts = (
-        ("network", f"{graph.agents} agents, {graph.edge_count} edges"),
+        ("network", f"{counted(graph.agents, 'agent')}, {counted(graph.edge_count, 'edge')}"),
         ("rounds", str(len(played.rounds))),
         ("Byzantine agents", _names(played.byzantine)),
     )
@@ -213,7 +213,7 @@ def parameter_facts(parameters: ValidParameters) -> Facts:
     graph, lattice = parameters.graph, parameters.lattice
     off = parameters.reading.turned_off
     return (
-        ("network", f"{graph.agents} agents, {graph.edge_count} edges"),
+        ("network", f"{counted(graph.agents, 'agent')}, {counted(graph.edge_count, 'edge')}"),
         ("model", f"dimension {lattice.dimension}"),
         ("learning rounds", str(lattice.schedule.rounds)),
         ("repairs turned off", ", ".join(off) if off else "none"),
@@ -293,7 +293,7 @@ def evidence_of(
     judgement: Judgement, honest: int, valid: int, byzantine: int, eps_success: float | None
 ) -> tuple[Evidence, ...]:
     """The conditions of a, b and c that matter for this run."""
-    cheats = f"{byzantine} Byzantine agent{'s' * (byzantine > 1)}" if byzantine else ""
+    cheats = counted(byzantine, "Byzantine agent") if byzantine else ""
     rows = [Evidence("somebody cheats" if byzantine else "nobody cheats", "yes", cheats)]
     alarmed = honest - valid
     figures = f"{valid} of {honest} honest agents end valid"

@@ -1,6 +1,6 @@
 """Phases, alarms, outcomes and errata in words for people who have not read the paper."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import attrs
 
@@ -105,6 +105,19 @@ OUTCOMES: Mapping[str, str] = {
     "right": "No promise is broken.",
 }
 """What a run amounts to."""
+
+
+def counted(count: int, word: str) -> str:
+    """A count and its word: "1 round", "2 rounds"."""
+    return f"{count} {word}{'' if count == 1 else 's'}"
+
+
+def agents_named(agents: Sequence[int]) -> str:
+    """Agents in words: "agent 1", "agents 1 and 2", "agents 1, 2 and 3"."""
+    words = [str(agent) for agent in agents]
+    if len(words) == 1:
+        return f"agent {words[0]}"
+    return f"agents {', '.join(words[:-1])} and {words[-1]}"
 
 
 def phase_words(name: str) -> tuple[str, str]:

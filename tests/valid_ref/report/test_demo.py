@@ -2,7 +2,8 @@
 
 import pytest
 
-from valid_ref.report.demo import CHEAT, demo_scenarios, demo_view, harm_view, listed
+from valid_ref.report.demo import CHEAT, demo_scenarios, demo_view, harm_view
+from valid_ref.report.words import agents_named, counted
 from valid_ref.runs import run
 from valid_ref.trace import load_specification
 
@@ -69,8 +70,9 @@ def test_a_short_demo_has_a_tour_too(rounds: int) -> None:
     assert all(step.text for step in view.tour)
 
 
-def test_agents_in_words() -> None:
-    assert [listed([1]), listed([1, 2]), listed([1, 2, 3])] == [
+def test_counts_and_agents_in_words() -> None:
+    assert [counted(count, "round") for count in (0, 1, 2)] == ["0 rounds", "1 round", "2 rounds"]
+    assert [agents_named(range(1, last)) for last in (2, 3, 4)] == [
         "agent 1",
         "agents 1 and 2",
         "agents 1, 2 and 3",

@@ -13,7 +13,7 @@ function familyOf(alarm) {
 }
 
 function alarmsPart(run, number) {
-  const heading = el("h3", {}, "Alarms over time");
+  const heading = el("h2", {}, "Alarms over time");
   if (!run.alarms.length) {
     return el("section", { class: "card", "data-part": "alarms" }, heading, el("p", {}, "No honest agent raises an alarm in this run."));
   }
@@ -47,8 +47,8 @@ function alarmsPart(run, number) {
   });
   const chart = el("div", { class: "lanes", "aria-hidden": "true" },
     el("div", { class: "lane-ground" }, ...bands, cursor), ...lanes);
-  const names = el("div", { class: "lane-phases", "aria-hidden": "true" }, run.phases.map((phase) =>
-    el("span", { style: `width:${(phase.rounds / run.total_rounds) * 100}%`, title: phase.title }, phase.title)));
+  const names = el("p", { class: "lane-phases muted" }, "Bands from left to right: ", run.phases.map((phase) =>
+    `${phase.title} (${phase.rounds === 1 ? `round ${phase.first + 1}` : `rounds ${phase.first + 1} to ${phase.first + phase.rounds}`})`).join(", "), ".");
   const draw = () => { cursor.style.left = share(run.rounds[placeOf(run)].index); };
   listen(draw);
   draw();
@@ -69,11 +69,11 @@ function reasonTable(run, number) {
     el("th", { scope: "row" }, el("code", {}, group.reason)),
     el("td", {}, group.meaning),
     el("td", {}, clauseLink(group.clause)),
-    el("td", {}, group.agents.size > 8 ? `${group.agents.size} agents` : [...group.agents].join(", ")),
+    el("td", {}, group.agents.size > 8 ? `${group.agents.size} agents` : agentWords([...group.agents])),
     el("td", { class: "figure" }, String(group.total)),
     el("td", {}, behind(run, group), group.cause && [" ", el("button", { type: "button", class: "quiet small cause", onclick: () => goToMessage(number, group.cause) }, "show the message")]),
     el("td", { class: "figure" }, el("button", { type: "button", class: "quiet small", onclick: () => goToAlarm(number, group) }, `round ${group.index + 1}`))));
-  return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Reasons of alarms" }, el("table", { class: "plain" }, el("caption", {}, "Reasons"),
-    el("thead", {}, el("tr", {}, ["reason", "what it means", "clause", "raised by", "times", "caused by", "first in"].map((name) => el("th", { scope: "col" }, name)))),
+  return el("div", { class: "scroll", role: "region", "aria-label": "Reasons of alarms" }, el("table", { class: "plain" }, el("caption", {}, "Reasons"),
+    el("thead", {}, el("tr", {}, ["reason", "what it means", "clause", "raised by", "times", "caused by", "first in"].map((name) => heading(name)))),
     el("tbody", {}, rows)));
 }

@@ -51,7 +51,7 @@ function causesPart(run, runNumber) {
       el("td", {}, one.about),
       el("td", {}, first ? [el("button", { type: "button", class: "quiet small effect", onclick: () => goToAlarm(runNumber, first) }, `${plural(total, "alarm")}, first in round ${first.index + 1}`), el("span", { class: "muted" }, ` ${reasons.join(", ")}`)] : "no alarm"));
   });
-  return el("section", { class: "card", "data-part": "causes" }, el("h3", {}, "From lies to alarms"),
+  return el("section", { class: "card", "data-part": "causes" }, el("h2", {}, "From lies to alarms"),
     el("p", { class: "muted" }, "What was said in place of what honest code says, what can be seen of it, and the alarms it caused."),
     table("From lies to alarms", ["who", "when", "what", "what the checks can see", "caused"], rows));
 }

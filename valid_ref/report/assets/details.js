@@ -1,7 +1,7 @@
 // What happens in the round, and everything about the chosen agent.
 
 function roundCard(run, number) {
-  const title = el("h3", {});
+  const title = el("h2", {});
   const about = el("p", { class: "muted" });
   const events = el("ul", { class: "events" });
   function draw() {
@@ -26,7 +26,7 @@ function happenings(run, round) {
     const several = words.length > 1;
     const told = words.slice(0, 6).map((word) => {
       const message = run.messages[word.message];
-      return `${several ? `${message.word || word.letter} ` : ""}to ${word.receivers.join(", ")}`;
+      return `${several ? `${message.word || word.letter} ` : ""}to ${agentWords(word.receivers)}`;
     });
     const more = words.length > 6 ? `, and ${words.length - 6} more` : "";
     const link = effectLink(run, run.deviations.find((one) => one.sender === sender && one.phase === round.phase));
@@ -43,7 +43,7 @@ function happenings(run, round) {
   }
   for (const [key, { agents, first }] of reasons) {
     const [reason, meaning] = key.split("|");
-    const who = agents.size > 6 ? `${agents.size} agents` : `agent${agents.size > 1 ? "s" : ""} ${[...agents].join(", ")}`;
+    const who = agents.size > 6 ? `${agents.size} agents` : agentWords([...agents]);
     found.push({ mark: "!", kind: "alarm", text: `${who}: ${meaning} (${reason})`, link: (number) => causeButton(number, first) });
   }
   const quiet = run.agents.some((agent) => agent.role !== "honest") ? "Nothing unusual is said, and nobody raises an alarm." : "Everybody says what it should, and nobody raises an alarm.";
@@ -88,7 +88,7 @@ function agentCard(run, number) {
 function agentParts(run, number, round, v) {
   const agent = run.agents[v];
   const alarms = agent.role === "byzantine" ? [] : alarmsUntil(run, round.index, v);
-  const chips = [el("span", { class: `chip ${agent.role}` }, { honest: "honest", byzantine: "Byzantine", unknown: "role not recorded" }[agent.role])];
+  const chips = [el("span", { class: `chip ${agent.role}`, title: { honest: "follows the protocol", byzantine: "may say anything", unknown: "the recording does not say whether it follows the protocol" }[agent.role] }, { honest: "honest", byzantine: "Byzantine", unknown: "role not recorded" }[agent.role])];
   const total = alarms.reduce((sum, alarm) => sum + alarm.count, 0);
   if (agent.role !== "byzantine") chips.push(total ? el("span", { class: "chip alarm" }, `! ${plural(total, "alarm")}`) : el("span", { class: "chip fine" }, "no alarm so far"));
   const diverging = run.divergences.find((one) => one.agent === v);
@@ -99,8 +99,8 @@ function agentParts(run, number, round, v) {
   if (agent.end && placeOf(run) === run.rounds.length - 1) parts.push(row("Ends with", agent.end));
   parts.push(...said(run, round, v), heard(run, round, v));
   if (alarms.length) {
-    parts.push(el("h4", {}, "Its alarms so far"), el("ul", { class: "alarm-list" }, alarms.slice(0, 30).map((alarm) => alarmItem(run, number, alarm))));
-    if (alarms.length > 30) parts.push(el("p", { class: "muted" }, `and ${alarms.length - 30} more kinds of alarms`));
+    parts.push(el("h3", {}, "Its alarms so far"), el("ul", { class: "alarm-list" }, alarms.slice(0, 30).map((alarm) => alarmItem(run, number, alarm))));
+    if (alarms.length > 30) parts.push(el("p", { class: "muted" }, `and ${plural(alarms.length - 30, "more kind")} of alarms`));
   }
   return parts;
 }
@@ -113,7 +113,7 @@ function said(run, round, v) {
   const words = variants(run, round, v);
   if (words.length === 1 && !words[0].altered) return [row("Says to all", run.messages[words[0].message].text)];
   const list = words.map((word) => el("li", {},
-    el("span", { class: `tag${word.altered ? " altered" : ""}` }, words.length > 1 ? word.letter : "≠"),
+    el("span", { class: `tag${word.altered ? " altered" : ""}`, title: tagMeaning(words, word), role: "img", "aria-label": tagMeaning(words, word) }, words.length > 1 ? word.letter : "≠"),
     ` to ${names(word.receivers)}: ${run.messages[word.message].text}`, fitMark(round, v, word)));
   return [el("p", { class: "row" }, el("b", {}, words.length > 1 ? `Says ${words.length} different things` : "Says, in place of what honest code would")), el("ul", { class: "said" }, list)];
 }
@@ -124,13 +124,19 @@ function fitMark(round, sender, word) {
   return el("span", { class: `fit ${edge.fits ? "yes" : "no"}`, title: edge.fits ? "The model follows from the step and from what the agent received: no check of this edge can see the lie." : "The model does not follow from the step and from what the agent received: the relation breaks." }, edge.fits ? "follows from its step" : "does not follow from its step");
 }
 
+// What the letter or sign beside a message means.
+function tagMeaning(words, word) {
+  const truth = word.altered ? "not what honest code says" : "what honest code says";
+  return words.length > 1 ? `${word.letter}: one of ${words.length} different messages of this sender; ${truth}` : truth;
+}
+
 function heard(run, round, v) {
   const rows = neighbours(run, v).map((sender) => {
     const words = variants(run, round, sender);
     const word = words.find((one) => one.receivers.includes(v));
     const tag = words.length > 1 ? word.letter : word.altered ? "≠" : "=";
     return el("tr", { class: word.altered ? "altered" : "" }, el("th", { scope: "row" }, `from ${sender}`),
-      el("td", {}, el("span", { class: `tag${word.altered ? " altered" : ""}`, title: word.altered ? "not what honest code says" : "what honest code says" }, tag)),
+      el("td", {}, el("span", { class: `tag${word.altered ? " altered" : ""}`, title: tagMeaning(words, word), role: "img", "aria-label": tagMeaning(words, word) }, tag)),
       el("td", {}, run.messages[word.message].text));
   });
   return el("details", { class: "heard", open: rows.length <= 5 }, el("summary", {}, `Receives in this round (${rows.length})`),

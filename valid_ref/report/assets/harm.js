@@ -2,7 +2,7 @@
 
 function harmPart(harm) {
   const sides = harm.sides.map((side) => el("div", { class: `side ${side.tone}` },
-    el("h4", {}, el("span", { class: "mark", "aria-hidden": "true" }, side.tone === "good" ? "✓" : "✗"), side.title),
+    el("h3", {}, el("span", { class: "mark", "aria-hidden": "true" }, side.tone === "good" ? "✓" : "✗"), side.title),
     el("p", {}, side.text), endsPart(side, harm)));
   const last = (values) => [...values].reverse().find((value) => value != null);
   const curves = figure(view.runs[0], 0, {
@@ -11,7 +11,7 @@ function harmPart(harm) {
     rounds: harm.rounds, threshold: harm.criterion, limit: "success is below",
     curves: [{ values: harm.attacked, kind: "main", label: "one agent cheats" }, { values: harm.honest, kind: "second", label: "everybody honest" }],
   });
-  return el("section", { class: "card", "data-part": "harm" }, el("h3", {}, "What the attack does, without and with validation"),
+  return el("section", { class: "card", "data-part": "harm" }, el("h2", {}, "What the attack does, without and with validation"),
     el("p", { class: "muted" }, harm.text), el("div", { class: "sides" }, sides), curves);
 }
 

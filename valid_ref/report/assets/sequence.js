@@ -5,9 +5,9 @@ const MOST_LINES = 13;
 
 function sequencePart(run, number) {
   const picture = svg("svg", { class: "sequence", role: "img" });
-  const title = el("h3", {});
+  const title = el("h2", {});
   const note = el("p", { class: "muted" });
-  const box = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Sequence diagram" }, picture);
+  const box = el("div", { class: "scroll", role: "region", "aria-label": "Sequence diagram" }, picture);
   function draw() {
     const v = state.selected[number];
     title.textContent = `Who says what to agent ${v}, and what it says`;

@@ -27,6 +27,7 @@ function tour() {
     body.replaceChildren(...step.text.map((text) => el("p", {}, text)));
     back.disabled = at === 0;
     next.textContent = at + 1 < steps.length ? "Next" : "End of the tour";
+    state.tour = at;
     stopPlaying();
     moveTo({ run: step.run, index: step.index, agent: step.agent });
     point(step.part);
@@ -42,6 +43,8 @@ function tour() {
   }
   function close() {
     panel.hidden = true;
+    state.tour = null;
+    changed();
     document.body.classList.remove("touring");
     for (const old of document.querySelectorAll(".pointed")) old.classList.remove("pointed");
     open.focus({ preventScroll: true });
