@@ -8,6 +8,7 @@ from valid_ref._version import __version__
 from valid_ref.execution import Execution
 from valid_ref.markdown import html_of
 from valid_ref.report.causes import Causes, Deviation, deviations_of, with_divergences
+from valid_ref.report.changes import SAME_RUN, both_promises, changes_between, same_run
 from valid_ref.report.curves import series_of
 from valid_ref.report.layout import kept_rounds, positions
 from valid_ref.report.rounds import (
@@ -61,8 +62,17 @@ def view_of(
 def erratum_view(
     erratum: Erratum, printed: Story, repaired: Story, specification: Specification
 ) -> PageView:
-    """A page of an erratum: what was printed beside what was put in its place."""
+    """A page of an erratum: what was printed, what was put in its place, and what that changes.
+
+    Two runs are shown beside each other only if they differ; a run that the repair leaves as it
+    is, because it changes the promise alone, is shown once.
+    """
     words, parts = STORIES[erratum.identifier], erratum_parts(erratum.text)
+    runs = tuple(
+        run_view(_of_story(told, told.shown, label))
+        for told, label in ((printed, "As printed"), (repaired, "Repaired"))
+        if told.shown is not None
+    )
     story = StoryView(
         erratum=erratum.identifier,
         title=erratum.title,
@@ -74,15 +84,13 @@ def erratum_view(
         repaired=repaired.lines,
         printed_wrong=printed.wrong,
         repaired_wrong=repaired.wrong,
+        changes=changes_between(printed, repaired, runs),
         printed_html=html_of(parts.get("Printed", "")),
         because_html=html_of(parts.get("Wrong because", "")),
         repair_html=html_of(parts.get("Repair", "")),
     )
-    runs = tuple(
-        run_view(_of_story(told, told.shown, label))
-        for told, label in ((printed, "As printed"), (repaired, "Repaired"))
-        if told.shown is not None
-    )
+    if len(runs) == 2 and same_run(*runs):
+        runs = (attrs.evolve(runs[0], label=SAME_RUN, outcome=both_promises(printed, repaired)),)
     wanted = (*_clauses(runs), *erratum.clauses)
     return PageView(
         title=f"{erratum.identifier}: {erratum.title}",

@@ -251,6 +251,15 @@ class RunView:
 
 
 @attrs.frozen
+class ChangeView:
+    """One thing that the repair changes: how it is as printed, and how it is repaired."""
+
+    what: str
+    printed: str
+    repaired: str
+
+
+@attrs.frozen
 class StoryView:
     """An erratum for people who have not read the paper; `*_html` are from the specification."""
 
@@ -264,6 +273,7 @@ class StoryView:
     repaired: tuple[str, ...]
     printed_wrong: bool
     repaired_wrong: bool
+    changes: tuple[ChangeView, ...]
     printed_html: str
     because_html: str
     repair_html: str

@@ -258,7 +258,9 @@ STORIES: Mapping[str, PlainStory] = {
         "never agree, however long they learn. The paper promises that they do.",
         "The network must give every Byzantine agent an honest neighbour. The protocol says the "
         "same words as before, but the promise is made only for such networks; for this one it "
-        "states that no guarantee applies.",
+        "states that no guarantee applies. On the right is what changes if agents 0 and 5 get an "
+        "honest neighbour by two more lines, 0 to 2 and 3 to 5: that lie cannot be told any more, "
+        "and another one, that agents 2 and 3 sent something else, gives them alarms.",
     ),
     "P07": PlainStory(
         "Two agents: agent 0 is honest and its own best model is 0; agent 1 is Byzantine and "

@@ -49,7 +49,7 @@ function graphPart(run, number) {
   }
   listen(draw);
   draw();
-  return el("figure", { class: "graph-figure" }, picture, legend(run, sparse));
+  return el("figure", { class: "graph-figure" }, picture, legend(run, sparse, number));
 }
 
 function placed(run, radius) {
@@ -178,14 +178,14 @@ function label(run, round, group, sender) {
   return several ? (word ? "nothing" : group.letter) : "";
 }
 
-function legend(run, sparse) {
+function legend(run, sparse, number) {
   const roles = new Set(run.agents.map((agent) => agent.role));
   const row = (picture, text) => el("li", {}, picture, text);
   const icon = (...children) => svg("svg", { viewBox: "-16 -12 32 24", class: "icon", "aria-hidden": "true" }, ...children);
   return el("figcaption", {}, el("ul", { class: "legend" },
     roles.has("unknown") ? row(icon(svg("rect", { x: -8, y: -8, width: 16, height: 16, rx: 4, class: "shape unknown" })), "role not recorded") : null,
     roles.has("honest") ? row(icon(svg("circle", { r: 8.5, class: "shape honest" })), "honest") : null,
-    roles.has("byzantine") ? row(icon(svg("path", { d: "M0,-11 L11,0 L0,11 L-11,0 z", class: "shape byzantine" })), "Byzantine") : null,
+    roles.has("byzantine") ? row(icon(svg("path", { d: "M0,-11 L11,0 L0,11 L-11,0 z", class: "shape byzantine", fill: `url(#hatch-${number})` })), "Byzantine") : null,
     row(icon(svg("path", { d: "M0,-10 L11,9 L-11,9 z", class: "badge-icon" }), svg("text", { "text-anchor": "middle", y: 7, "font-size": 14, class: "badge-text" }, "!")), "has an alarm"),
     run.divergences.length ? row(icon(divergeMark(0, 0, 0.8, "")), "has left the specification") : null,
     row(icon(svg("line", { x1: -14, x2: 14, y1: 0, y2: 0, class: "word-line plain" })), "what honest code says, the same to all"),

@@ -95,6 +95,10 @@ function factsPart(run) {
     el("dl", { class: "facts" }, [...run.facts, ...extra].flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])));
 }
 
+function changesPart(changes) {
+  return table("What the repair changes", ["", "as printed", "repaired"], changes.map((one) => el("tr", {}, el("th", { scope: "row" }, one.what), el("td", {}, one.printed), el("td", {}, one.repaired))));
+}
+
 function storyPart(story) {
   const side = (title, lines, wrong) => el("div", { class: `side ${wrong ? "bad" : "good"}` },
     el("h3", {}, el("span", { class: "mark", "aria-hidden": "true" }, wrong ? "✗" : "✓"), title),
@@ -104,7 +108,8 @@ function storyPart(story) {
       el("div", { class: "card" }, el("h2", {}, "The setting"), el("p", {}, story.setting)),
       el("div", { class: "card outcome bad" }, el("h2", {}, "What went wrong"), el("p", {}, story.wrong)),
       el("div", { class: "card outcome good" }, el("h2", {}, "The repair"), el("p", {}, story.repair))),
-    el("div", { class: "card" }, el("h2", {}, "The witness: the same run twice"),
+    el("div", { class: "card" }, el("h2", {}, "What the repair changes"),
+      changesPart(story.changes),
       el("div", { class: "sides" }, side("As printed", story.printed, story.printed_wrong), side("Repaired", story.repaired, story.repaired_wrong)),
       el("details", {}, el("summary", {}, `What the specification says of ${story.erratum} (severity: ${story.severity})`),
         el("h3", {}, "Printed"), prose(story.printed_html), el("h3", {}, "Wrong because"), prose(story.because_html), el("h3", {}, "Repair"), prose(story.repair_html))),
