@@ -333,7 +333,9 @@ def _distance(judgement: Judgement, eps_success: float | None) -> tuple[Evidence
         figures = f"level {found.level:.3g}{near}, except with probability {found.probability:g}"
         rows.append(Evidence("certified admissible from the honest records", "yes", figures))
     if judgement.reason:
-        rows.append(Evidence("why it is none of a, b, c", "open", judgement.reason))
+        named = judgement.outcome in {Outcome.A, Outcome.B, Outcome.C}
+        condition = "what cannot be said" if named else "why it is none of a, b, c"
+        rows.append(Evidence(condition, "open", judgement.reason))
     return tuple(rows)
 
 

@@ -106,6 +106,8 @@ def test_an_erratum_tells_its_story_beside_its_runs(visit) -> None:
     assert left["x"] + left["width"] <= right["x"]
     assert "holds 'a'" in opened.text("#run-0")
     assert opened.page.locator("#run-1 .node.alarmed").count() == 2
+    assert opened.page.locator(".strip .tick.alarm").count() == 1
+    assert "agents 0 and 1" in opened.text("#story table")
     counted = visit("P18")
     assert "0.148" in counted.text("#story")
     assert not counted.page.locator("#player").is_visible()

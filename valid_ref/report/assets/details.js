@@ -66,7 +66,7 @@ function fitWords(edges) {
   if (!known.length) return "";
   const fitting = known.filter((edge) => edge.fits).length;
   if (fitting === known.length) return " Each follows from the step that goes with it, so no single neighbour can see it.";
-  return fitting ? " Some do not follow from the step that goes with them." : " It does not follow from the step that goes with it, so the relation breaks.";
+  return fitting ? " Some do not follow from the step that goes with them." : " It does not follow from the step that goes with it: under keys that nobody foresees, an honest report of it breaks the relation.";
 }
 
 function agentCard(run, number) {
@@ -121,7 +121,7 @@ function said(run, round, v) {
 function fitMark(round, sender, word) {
   const edge = round.edges.find((one) => one.sender === sender && one.message === word.message && one.fits != null);
   if (!edge) return null;
-  return el("span", { class: `fit ${edge.fits ? "yes" : "no"}`, title: edge.fits ? "The model follows from the step and from what the agent received: no check of this edge can see the lie." : "The model does not follow from the step and from what the agent received: the relation breaks." }, edge.fits ? "follows from its step" : "does not follow from its step");
+  return el("span", { class: `fit ${edge.fits ? "yes" : "no"}`, title: edge.fits ? "The model follows from the step and from what the agent received: no check of this edge can see the lie." : "The model does not follow from the step and from what the agent received: under keys that nobody foresees, an honest report of it breaks the relation." }, edge.fits ? "follows from its step" : "does not follow from its step");
 }
 
 // What the letter or sign beside a message means.

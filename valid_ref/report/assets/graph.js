@@ -53,7 +53,7 @@ function graphPart(run, number) {
 }
 
 function placed(run, radius) {
-  const margin = radius + 40;
+  const margin = radius + (run.edges.length <= SPARSE ? 62 : 40);
   const xs = run.agents.map((agent) => agent.x);
   const ys = run.agents.map((agent) => agent.y);
   const spanX = Math.max(...xs) - Math.min(...xs);

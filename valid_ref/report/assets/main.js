@@ -213,12 +213,20 @@ function stripParts(run) {
     return el("div", { class: `phase ${number % 2 ? "odd" : "even"}`, style: `left:${left}%;width:${right - left}%`, title: phase.title });
   });
   const names = run.phases.map((phase, number) => el("button", { type: "button", class: "phase-name", "data-phase": number, title: phase.about, onclick: () => goTo(begins[number]) }, phase.title, el("span", { class: "unseen" }, ` from round ${phase.first + 1}`)));
-  const alarmed = new Set(run.alarms.map((alarm) => alarm.index));
-  const diverging = new Set(run.divergences.map((one) => one.index));
-  const marks = run.rounds.flatMap((round, place) => [
-    diverging.has(round.index) ? el("span", { class: "tick diverge", style: `left:${share(place)}%` }) : null,
-    round.edges.length ? el("span", { class: "tick cheat", style: `left:${share(place)}%` }) : null,
-    alarmed.has(round.index) ? el("span", { class: "tick alarm", style: `left:${share(place)}%` }) : null,
+  const places = { cheat: new Set(), alarm: new Set(), diverge: new Set() };
+  for (const one of shownRuns()) {
+    const alarmed = new Set(one.alarms.map((alarm) => alarm.index));
+    const diverging = new Set(one.divergences.map((found) => found.index));
+    one.rounds.forEach((round, place) => {
+      if (round.edges.length) places.cheat.add(place);
+      if (alarmed.has(round.index)) places.alarm.add(place);
+      if (diverging.has(round.index)) places.diverge.add(place);
+    });
+  }
+  const marks = run.rounds.flatMap((_round, place) => [
+    places.diverge.has(place) ? el("span", { class: "tick diverge", style: `left:${share(place)}%` }) : null,
+    places.cheat.has(place) ? el("span", { class: "tick cheat", style: `left:${share(place)}%` }) : null,
+    places.alarm.has(place) ? el("span", { class: "tick alarm", style: `left:${share(place)}%` }) : null,
   ]).filter(Boolean);
   return [el("div", { class: "ticks", "aria-hidden": "true" }, marks), el("div", { class: "phases", "aria-hidden": "true" }, phases), el("div", { class: "phase-names" }, names)];
 }
