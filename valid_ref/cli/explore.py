@@ -15,6 +15,7 @@ import typer
 from valid_ref.cli.leaving import INTERRUPTED
 from valid_ref.cli.outputs import require_outputs
 from valid_ref.cli.progress import progress
+from valid_ref.outputs import writing
 from valid_ref.reading import Reading, ReadingError
 from valid_ref.scenario.convert import as_without
 
@@ -119,7 +120,9 @@ def explore(
             if given:
                 raise typer.BadParameter(f"--protocol lean takes no {option}")
         lean = LeanSettings(max_agents, min_agents, kappa, by_key)
-        _explore_lean(lean, jobs, resume, record, as_json, quiet)
+        _explore_lean(
+            settings=lean, jobs=jobs, resume=resume, record=record, as_json=as_json, quiet=quiet
+        )
         return
     from valid_ref.explore import Explored, Settings
     from valid_ref.explore import explore as explore_all
@@ -142,11 +145,13 @@ def explore(
     document = found.as_json() | {"measured": measured}
     stories = _counterexamples(found, out)
     if out is not None:
-        (out / "explored.json").write_text(json.dumps(document, indent=1) + "\n", "utf-8")
+        with writing(out, "--out"):
+            (out / "explored.json").write_text(json.dumps(document, indent=1) + "\n", "utf-8")
     if record is not None:
         from valid_ref.explore import record as enter
 
-        enter(record, found, measured | _machine())
+        with writing(record, "--record"):
+            enter(record, found, measured | _machine())
     if quiet and not as_json:
         typer.echo(_violations(found))
     else:
@@ -190,7 +195,8 @@ def _explore_lean(
     with _measuring(jobs, resume) as measured, progress("exploring", hidden=quiet) as watch:
         found = explore_lean(settings, jobs=jobs, state_file=resume, watch=watch)
     if record is not None:
-        record_lean(record, found, measured | _machine())
+        with writing(record, "--record"):
+            record_lean(record, found, measured | _machine())
     if as_json:
         typer.echo(json.dumps({"counts": found.counts(), "measured": measured}))
     elif quiet:
@@ -272,7 +278,8 @@ def _counterexamples(found: "Exploration", out: Path | None) -> list[str]:
 
     stories = []
     if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
+        with writing(out, "--out"):
+            out.mkdir(parents=True, exist_ok=True)
     for name in found.tallies:
         script = smallest_counterexample(found, name)
         if script is not None:
@@ -280,8 +287,9 @@ def _counterexamples(found: "Exploration", out: Path | None) -> list[str]:
             stories.append(f"{EXPECTED}\n{story}" if name == "V5" else story)
             if out is not None:
                 text = json.dumps(script.as_json(), indent=1)
-                (out / f"{name}.json").write_text(text + "\n", "utf-8")
-                (out / f"{name}.txt").write_text(stories[-1] + "\n", "utf-8")
+                with writing(out, "--out"):
+                    (out / f"{name}.json").write_text(text + "\n", "utf-8")
+                    (out / f"{name}.txt").write_text(stories[-1] + "\n", "utf-8")
     return stories
 
 

@@ -6,6 +6,7 @@ that was passed on, those behind the alarms of the agent it came from.
 """
 
 import itertools
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeGuard
 
@@ -13,6 +14,7 @@ import attrs
 import numpy as np
 
 from valid_ref.alarms import Alarm
+from valid_ref.document import whole_number
 from valid_ref.graph import AgentGraph
 from valid_ref.lattice import IntVector, mix
 from valid_ref.machine import Message, Round
@@ -259,7 +261,31 @@ class Causes:
         self.alarms = {agent: tuple(raised) for agent, raised in alarms.items()}
         self.places = {(r.phase, r.number): index for index, r in enumerate(rounds)}
         self.known: dict[tuple[object, ...], tuple[int, ...]] = {}
-        self.passed_on: dict[tuple[int, int], tuple[int, ...]] = {}
+        self.checks: dict[tuple[str, str], tuple[int, ...]] = {}
+        self._trace_all()
+
+    def _trace_all(self) -> None:
+        """Find what is behind every alarm, in the order in which they were raised.
+
+        An alarm that is passed on comes from those that its sender had in the rounds before.
+        """
+        raised = [
+            (index, agent, alarm)
+            for agent, alarms in self.alarms.items()
+            for index, alarm in alarms
+        ]
+        raised.sort(key=lambda one: one[:2])
+        had: dict[int, set[int]] = defaultdict(set)
+        for index, group in itertools.groupby(raised, key=lambda one: one[0]):
+            found = []
+            for _index, agent, alarm in group:
+                roots = self._behind(agent, index, alarm)
+                if not roots and alarm.reason == Alarm.NEIGHBOUR_ALARM.name:
+                    roots = tuple(sorted(had.get(-1 if alarm.sender is None else alarm.sender, ())))
+                self.known[_key(agent, index, alarm)] = roots
+                found.append((agent, roots))
+            for agent, roots in found:
+                had[agent] |= set(roots)
 
     def of(self, agent: int, index: int, alarm: AlarmLine) -> Cause:
         """The cause of an alarm of this agent, raised after this round."""
@@ -271,18 +297,15 @@ class Causes:
 
     def behind(self, agent: int, index: int, alarm: AlarmLine) -> tuple[int, ...]:
         """The deviations that an alarm depends on, by their place in the list."""
-        key = (agent, index, alarm.reason, alarm.phase, alarm.sender, alarm.about)
-        if alarm.reason == Alarm.NEIGHBOUR_ALARM.name and alarm.sender is not None:
-            return self._passed_on(agent, index, alarm.sender)
-        if key not in self.known:
-            self.known[key] = self._behind(agent, index, alarm)
-        return self.known[key]
+        return self.known[_key(agent, index, alarm)]
 
     def _behind(self, agent: int, index: int, alarm: AlarmLine) -> tuple[int, ...]:
         reason, sender, about = alarm.reason, alarm.sender, _subject(alarm)
         found: tuple[int, ...] = ()
         if reason in {Alarm.INCONSISTENT_HASHES.name, Alarm.BROKEN_RELATION.name}:
-            found = self.behind_check(reason, about)
+            if (reason, about) not in self.checks:  # the same for every agent that checks
+                self.checks[reason, about] = self.behind_check(reason, about)
+            found = self.checks[reason, about]
         elif reason == Alarm.INCONSISTENT_ESTIMATES.name:
             found = self._reports_differ(about, ESTIMATES)
         elif reason in SIZES or reason == Alarm.WRONG_TOTAL.name:
@@ -293,7 +316,11 @@ class Causes:
             found = self._lies_about(REPORTED[reason], f"{sender}/{agent}")
         elif sender is not None:
             found = self._where(
-                lambda d: d.phase == alarm.phase and d.sender == sender and agent in d.begins
+                lambda d: (
+                    d.phase == alarm.phase
+                    and d.sender == sender
+                    and d.begins.get(agent, index + 1) <= index
+                )
             )
         if "/" in (alarm.about or ""):
             tag = alarm.about or ""
@@ -315,9 +342,9 @@ class Causes:
         relation is computed from the report of the lowest neighbour about the agent and about
         each of its neighbours.
         """
-        if not about.isdigit() or int(about) >= self.graph.agents:
+        v = whole_number(about)
+        if v is None or not 0 <= v < self.graph.agents:
             return ()
-        v = int(about)
         if reason == Alarm.INCONSISTENT_HASHES.name:
             return self._reports_differ(about, HASHES)
         found: set[int] = set()
@@ -345,30 +372,15 @@ class Causes:
         return self._where(lambda d: d.phase == phase and (d.about is None or tag in d.about))
 
     def _reports_differ(self, about: str, phase: str) -> tuple[int, ...]:
-        if not about.isdigit() or int(about) >= self.graph.agents:
+        v = whole_number(about)
+        if v is None or not 0 <= v < self.graph.agents:
             return ()
-        v = int(about)
         tags = [f"{reporter}/{v}" for reporter in self.graph.neighbours(v)]
         lies = self._where(
             lambda d: d.phase == LEARNING and d.sender == v and (d.split or d.diverges is not None)
         )
         reports = {place for tag in tags for place in self._lies_about(phase, tag)}
         return tuple(sorted({*lies, *reports}))
-
-    def _passed_on(self, agent: int, index: int, sender: int) -> tuple[int, ...]:
-        """What is behind an alarm that a neighbour tells: its lie, or the causes of its alarms."""
-        lies = self._where(
-            lambda d: d.phase == AGREEMENT and d.sender == sender and agent in d.begins
-        )
-        if lies:
-            return lies
-        key = (sender, index)
-        if key not in self.passed_on:
-            earlier = [one for one in self.alarms.get(sender, ()) if one[0] < index]
-            self.passed_on[key] = ()
-            roots = {d for place, alarm in earlier for d in self.behind(sender, place, alarm)}
-            self.passed_on[key] = tuple(sorted(roots))
-        return self.passed_on[key]
 
     def _message(self, agent: int, alarm: AlarmLine) -> tuple[int, int, int] | None:
         """The message that an alarm names: its round in the whole run, sender and receiver."""
@@ -391,6 +403,10 @@ class Causes:
 
     def _where(self, wanted: Callable[[Deviation], object]) -> tuple[int, ...]:
         return tuple(place for place, one in enumerate(self.deviations) if wanted(one))
+
+
+def _key(agent: int, index: int, alarm: AlarmLine) -> tuple[object, ...]:
+    return agent, index, alarm.reason, alarm.phase, alarm.sender, alarm.about
 
 
 def _subject(alarm: AlarmLine) -> str:

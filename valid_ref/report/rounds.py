@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from valid_ref.alarms import Alarm
+from valid_ref.document import whole_number
 from valid_ref.machine import Message, Round
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.learn import PHASE as LEARNING
@@ -360,12 +361,11 @@ def _failures(watched: Watched, causes: Causes) -> list[CheckCell]:
     lies: dict[tuple[int, int], set[int]] = defaultdict(set)
     for checker in watched.honest:
         for index, alarm in causes.alarms[checker]:
-            pair = (alarm.about or "").split("/")
-            if alarm.reason in LETTERS and len(pair) == 2 and all(p.isdigit() for p in pair):
-                key = (int(pair[0]), int(pair[1]))
-                failed[key][LETTERS[alarm.reason]].add(checker)
-                behind = causes.behind(checker, index, alarm)
-                lies[key] |= {causes.deviations[place].sender for place in behind}
+            match [*map(whole_number, (alarm.about or "").split("/"))]:
+                case [int(agent), int(owner)] if alarm.reason in LETTERS:
+                    failed[agent, owner][LETTERS[alarm.reason]].add(checker)
+                    behind = causes.behind(checker, index, alarm)
+                    lies[agent, owner] |= {causes.deviations[place].sender for place in behind}
     return [
         CheckCell(
             agent,
