@@ -54,7 +54,9 @@ def view_of(
         subtitle=subtitle,
         layout="one" if len(runs) == 1 else "tabs",
         runs=runs,
-        clauses=clause_views(specification, _clauses(runs)),
+        clauses=clause_views(
+            specification, _clauses(runs).union(*(one.clauses for one in watched))
+        ),
         version=__version__,
     )
 

@@ -47,7 +47,8 @@ class End:
 class Watched:
     """A run to look at; what is not known is None or empty.
 
-    `states` are what the machines of a sub-protocol held after each round.
+    `states` are what the machines of a sub-protocol held after each round; `clauses` are those
+    whose text belongs to it beside those that alarms name.
     """
 
     label: str
@@ -62,6 +63,7 @@ class Watched:
     states: tuple[Mapping[int, object], ...] = ()
     divergences: tuple[DivergenceView, ...] = ()
     notes: tuple[str, ...] = ()
+    clauses: tuple[str, ...] = ()
 
     @property
     def honest(self) -> tuple[int, ...]:
@@ -206,7 +208,8 @@ def watch_replay(replay: PlayedScript, label: str) -> Watched:
     if replay.agreement is not None:
         rounds, after = rounds + replay.agreement.rounds, after + replay.agreement.history[1:]
     played = Played(replay.script.graph, replay.script.byzantine, rounds, after)
-    return watch_played(played, label, outcome_of_replay(replay))
+    watched = watch_played(played, label, outcome_of_replay(replay))
+    return attrs.evolve(watched, clauses=(replay.script.broken,))
 
 
 def parameter_facts(parameters: ValidParameters) -> Facts:

@@ -5,10 +5,17 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from valid_ref.alarms import Alarm
+from valid_ref.explore.settings import BROADCAST_PHASE
 from valid_ref.protocols import lean
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.valid import COMMITMENTS, ESTIMATES, HASHES, KEYS
+
+BROADCAST = (
+    "Broadcast",
+    "One agent, the source, tells its neighbours a value; everybody passes on what it adopted, and "
+    "objects to a different value.",
+)
 
 PHASES: Mapping[str, tuple[str, str]] = {
     LEARNING: (
@@ -57,11 +64,8 @@ PHASES: Mapping[str, tuple[str, str]] = {
         "Agreement",
         "Whoever has an alarm says so, until it has reached everybody that honest agents reach.",
     ),
-    "Broadcast": (
-        "Broadcast",
-        "One agent, the source, tells its neighbours a value; everybody passes on what it "
-        "adopted, and objects to a different value.",
-    ),
+    "Broadcast": BROADCAST,
+    BROADCAST_PHASE: BROADCAST,
 }
 """Name of a phase to its title and what happens in it."""
 

@@ -190,6 +190,9 @@ def test_a_counterexample_of_the_explorer_is_shown() -> None:
     assert [(edge.sender, edge.receiver) for edge in view.rounds[2].edges] == [(2, 1)]
     assert view.rounds[2].beliefs == ("holds 'a'", "holds 'b'", "")
     assert view.series is view.checks is None
+    page = view_of("t", "s", [watch_replay(replay_script(script), "V2")], SPECIFICATION)
+    assert "V2" in {clause.identifier for clause in page.clauses}
+    assert [phase.title for phase in view.phases] == ["Broadcast"]
 
 
 @given(graphs(max_agents=6))

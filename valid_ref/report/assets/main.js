@@ -200,7 +200,7 @@ function player() {
 // What a page of a long or large run leaves out, said where one looks for it.
 function leftOut() {
   const said = view.runs.filter((run) => run.omitted.length).map((run) => `${view.runs.length > 1 ? `${run.label}: ` : ""}${run.omitted.join("; ")}`);
-  return said.length ? el("p", { class: "muted", id: "left-out" }, `Left out of this page: ${said.join(". ")}.`) : null;
+  return said.length ? el("p", { class: "muted", id: "left-out" }, `This page shows a part only: ${said.join(". ")}.`) : null;
 }
 
 function stripParts(run) {

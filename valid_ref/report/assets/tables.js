@@ -90,7 +90,7 @@ function costsPart(run) {
 }
 
 function factsPart(run) {
-  const extra = [...run.notes.map((note) => ["note", note]), ...run.omitted.map((what) => ["left out", what])];
+  const extra = [...run.notes.map((note) => ["note", note]), ...run.omitted.map((what) => ["a part only", what])];
   return el("section", { class: "card" }, el("h2", {}, "About this run"),
     el("dl", { class: "facts" }, [...run.facts, ...extra].flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])));
 }
