@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from proofs_check.engines import identity, reals, sp, universal, z3
-from proofs_check.framework import Axiom, Claim, Finding, Method, Proof, Role, step
+from proofs_check.framework import Axiom, Claim, Finding, Method, Proof, Reach, Role, step
 from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import complete, connected_graphs, cycle, star
 
@@ -52,7 +52,7 @@ def frobenius_only_if() -> Claim:
     return Claim(given, z3.Abs(1 - eta * largest) > 1, drop="eta > 2/lM")
 
 
-@universal()
+@universal(reach=Reach.SCALARS)
 def largest_norm() -> Claim:
     """AN-4: a row's absolute sum |1 - eta deg| + eta deg is at most 1 exactly if eta deg <= 1.
 
@@ -67,7 +67,7 @@ def largest_norm() -> Claim:
     )
 
 
-@universal()
+@universal(reach=Reach.SCALARS)
 def convex_combination() -> Claim:
     """AN-4: with eta deg <= 1 one neighbour after the other keeps a weighted mean below the bound.
 
@@ -176,5 +176,9 @@ PROOF = Proof(
         all_small_graphs,
         printed_stochastic,
         printed_consensus,
+    ),
+    theorems=(
+        "Contraction.mixing_keeps_bounds",
+        "Mixing.mixing_contracts",
     ),
 )

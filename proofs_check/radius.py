@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from proofs_check.engines import identity, reals, sp, universal, z3
-from proofs_check.framework import Axiom, Claim, Finding, Method, Proof, Role, step
+from proofs_check.framework import Axiom, Claim, Finding, Method, Proof, Reach, Role, step
 
 
 @universal(axioms=(Axiom.COCOERCIVITY,))
@@ -45,7 +45,7 @@ def one_more_round() -> Claim:
     return Claim(given, after <= bound + weight * allowed, drop="this round")
 
 
-@identity(axioms=(Axiom.CHEBYSHEV,))
+@identity(reach=Reach.INSTANCE, axioms=(Axiom.CHEBYSHEV,))
 def squares_add_up() -> dict[str, Any]:
     """AN-18: E|M + x|^2 = E|M|^2 + E|x|^2 if x has mean 0 given the past; two equal chances.
 
@@ -109,7 +109,7 @@ def bernstein_level() -> dict[str, Any]:
     return {"exponent": sp.expand(r**2 - 2 * L * (v + a * r / 3))}
 
 
-@universal(needs=(chebyshev_level, bernstein_level))
+@universal(reach=Reach.SCALARS, needs=(chebyshev_level, bernstein_level))
 def all_levels() -> Claim:
     """AN-18: two norms for each of m weightings, each at q' = q/(2m), fail with at most q.
 
@@ -141,7 +141,7 @@ def edges_bound_the_spread() -> Claim:
     return Claim(given, then, drop="nonzero")
 
 
-@universal(axioms=(Axiom.TRIANGLE,), needs=("admissible.closed_form_if", two_sided_drift))
+@universal(axioms=(Axiom.TRIANGLE,), needs=(two_sided_drift,))
 def level_here() -> Claim:
     """AN-19: phi(z) is the square of a length that differs from that of the estimates by little.
 
@@ -176,7 +176,7 @@ def distance_to_the_honest_optimum() -> Claim:
     return Claim(given, distance * mu <= pull, drop="strong convexity")
 
 
-@universal(needs=("admissible.ellipsoid", level_here))
+@universal(reach=Reach.SCALARS, needs=("admissible.ellipsoid", level_here))
 def ellipsoids() -> Claim:
     """AN-19: shrunk towards the centre, a point of the outer ellipsoid is soon in the inner one.
 
@@ -243,5 +243,10 @@ PROOF = Proof(
         ellipsoids,
         checks_bound_the_level,
         foreseen_mini_batch,
+    ),
+    theorems=(
+        "Admissible.admissible_closed_form",
+        "Admissible.estimates_are_near",
+        "Admissible.measured_nu_implies_relaxed",
     ),
 )

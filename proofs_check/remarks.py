@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 from proofs_check.engines import identity, reals, sp, universal, z3
-from proofs_check.framework import Claim, Finding, Method, Proof, step
+from proofs_check.framework import Claim, Finding, Method, Proof, Reach, step
 
 
-@universal()
+@universal(reach=Reach.SCALARS)
 def loss_at_attacked_minimiser() -> Claim:
     """AN-13: the true loss at any point, so at the attacked minimiser, is at least its minimum.
 
@@ -23,7 +23,7 @@ def loss_at_attacked_minimiser() -> Claim:
     return Claim(given, loss(x) >= least, drop="attacked minimiser")
 
 
-@identity()
+@identity(reach=Reach.INSTANCE)
 def quadratic_gap() -> dict[str, Any]:
     """AN-13: for loss |x - D|^2/2 the excess is (x - mean)^2/2, here with three agents.
 
@@ -37,7 +37,7 @@ def quadratic_gap() -> dict[str, Any]:
     return {"excess": average - least - (x - mean) ** 2 / 2}
 
 
-@universal()
+@universal(reach=Reach.SCALARS)
 def strict_convexity() -> Claim:
     """AN-14: two minimisers of a strictly convex loss would have a better point between them.
 
@@ -57,7 +57,7 @@ def strict_convexity() -> Claim:
     )
 
 
-@universal(needs=(strict_convexity,))
+@universal(reach=Reach.SCALARS, needs=(strict_convexity,))
 def all_agents() -> Claim:
     """AN-14: with b = 0, membership is a vanishing sum, so x = x*; x* is in it as P is in P_delta.
 

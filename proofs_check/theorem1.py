@@ -8,10 +8,10 @@ from fractions import Fraction
 from typing import Any
 
 from proofs_check.engines import find_model, identity, reals, sp, universal, z3
-from proofs_check.framework import Axiom, Claim, Finding, Method, Proof, Role, step
+from proofs_check.framework import Axiom, Claim, Finding, Method, Proof, Reach, Role, step
 from proofs_check.theorem3 import moments
 
-n, nu, eps, H = reals("n nu eps H")
+n, eps = reals("n eps")
 
 
 @universal(axioms=(Axiom.TRIANGLE,))
@@ -31,42 +31,7 @@ def estimate_and_length() -> Claim:
     return Claim(given, after <= length + w * last, drop="so far")
 
 
-@universal(axioms=(Axiom.TRIANGLE, Axiom.CAUCHY_SCHWARZ), needs=(estimate_and_length,))
-def minkowski() -> Claim:
-    """AN-9: sum lhat^2 <= n(delta + eps) and |G_h - ghat_h| <= nu give sum |G|^2 <= n e2.
-
-    e2 = (sqrt(delta+eps) + nu)^2; L2 = sum lhat^2, L1 = sum lhat <= sqrt(n L2), root^2 = delta+eps.
-
-    Proves: AN-9.
-    """
-    L1, L2, root, total = reals("L1 L2 root total")
-    given = {
-        "n >= 1": z3.And(n >= 1, nu >= 0, root >= 0, L1 >= 0),
-        "GV-6": n * root * root >= L2,
-        "Cauchy-Schwarz": n * L2 >= L1 * L1,
-        "sum of (lhat + nu)^2": total <= L2 + 2 * nu * L1 + n * nu * nu,
-    }
-    return Claim(given, total <= n * (root + nu) ** 2, drop="GV-6")
-
-
 @universal(axioms=(Axiom.TRIANGLE,))
-def balance() -> Claim:
-    """AN-9: GV-5 and |G_h - ghat_h| <= nu give |sum_H G_h + sum_B ghat_b| <= n e1.
-
-    e1 = eps_opt + nu |H|/n.
-
-    Proves: AN-9.
-    """
-    estimates, total = reals("estimates total")
-    given = {
-        "n >= 1": z3.And(n >= 1, H >= 0, n >= H, nu >= 0),
-        "GV-5": estimates <= n * eps,
-        "triangle": total <= estimates + H * nu,
-    }
-    return Claim(given, total <= n * (eps + nu * H / n), drop="GV-5")
-
-
-@universal(axioms=(Axiom.TRIANGLE,), needs=("consensus.induction_step",))
 def distance_to_final_mean() -> Claim:
     """AN-9: |y_h(i) - xbar(T)| <= K z_i + C sum_(s>i) alpha_s: the margin of AN-7 pays for s = i.
 
@@ -224,7 +189,7 @@ def printed_square() -> Finding:
     return Finding(found.holds, found.detail + ", n = 3")
 
 
-@universal(role=Role.INSTANCE)
+@universal(reach=Reach.SCALARS, role=Role.INSTANCE)
 def corrected_square() -> Claim:
     """A17, AN-9: |ghat_u|^2 <= lhat_u^2 <= sum of all lhat^2 <= n(delta + eps).
 
@@ -244,8 +209,6 @@ PROOF = Proof(
     "Theorem 1: validated models and success (AN-9, AN-10)",
     (
         estimate_and_length,
-        minkowski,
-        balance,
         distance_to_final_mean,
         recursion_form,
         noise_of_estimates,
@@ -258,5 +221,13 @@ PROOF = Proof(
         printed_level,
         printed_square,
         corrected_square,
+    ),
+    theorems=(
+        "Rate.near_mean",
+        "Whole.whole",
+        "Whole.few_bad",
+        "Admissible.global_checks_imply_relaxed",
+        "Admissible.near_each_imply_relaxed",
+        "EndToEnd.misbehaviour_is_caught",
     ),
 )

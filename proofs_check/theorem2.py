@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from proofs_check.engines import identity, reals, sp, universal, z3
-from proofs_check.framework import Axiom, Claim, Finding, Method, Proof, Role, step
+from proofs_check.framework import Axiom, Claim, Finding, Method, Proof, Reach, Role, step
 from valid_ref.graph_families import cycle
 from valid_ref.lattice import default_limits
 from valid_ref.machine import CausalView, run_machine
@@ -19,7 +19,7 @@ from valid_ref.schedule import constant, make_schedule
 mu, h, b, n, delta = reals("mu h b n delta")
 
 
-@universal()
+@universal(reach=Reach.SCALARS)
 def target_is_the_minimiser() -> Claim:
     """AN-12: gradients of a strongly convex average that sum to 0 at xhat make it the minimiser.
 
@@ -37,7 +37,7 @@ def target_is_the_minimiser() -> Claim:
     return Claim(given, square == 0, drop="mu > 0", instead=mu >= 0)
 
 
-@universal(needs=(target_is_the_minimiser,))
+@universal(reach=Reach.SCALARS, needs=(target_is_the_minimiser,))
 def imitated_class() -> Claim:
     """AN-12: the budget of GU-2 at xhat is delta-heterogeneity of P_H x Q_B, whose minimiser it is.
 
@@ -52,7 +52,7 @@ def imitated_class() -> Claim:
     return Claim(given, mean <= delta, drop="within budget")
 
 
-@universal(needs=(imitated_class,))
+@universal(reach=Reach.SCALARS, needs=(imitated_class,))
 def premise_carries_over() -> Claim:
     """AN-12: equal laws give equal probabilities, so the failure probability is at most theta.
 
@@ -172,7 +172,7 @@ def equality_in_law() -> Finding:
     return Finding(True, "10 seeds, 12 rounds, every message equal")
 
 
-@universal(role=Role.INSTANCE)
+@universal(reach=Reach.SCALARS, role=Role.INSTANCE)
 def budget_step() -> Claim:
     """A21: h honest agents at rho beyond the largest mean m need Byzantine data with mean above m.
 
