@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from proofs_check.contraction import alpha, beta, mu
+from proofs_check.contraction import beta, mu
 from proofs_check.engines import find_model, identity, reals, sp, universal, z3
 from proofs_check.framework import Axiom, Claim, Finding, Method, Proof, Reach, Role, step
 
@@ -56,40 +56,6 @@ def mini_batches() -> Claim:
     mean_f, mean_P = (k * f + f2) / (k + 1), (k * P + P2) / (k + 1)
     then = z3.And(mean_G <= 2 * beta * mean_f, mean_f - mean_P + mu * Y / 2 <= F0)
     return Claim(given, then, drop="next convexity")
-
-
-@universal()
-def lattice_entry() -> Claim:
-    """AN-6: one entry of x = round((Y - A Ghat)/2^k) is within 1/2 + alpha(1/2 + tau) units.
-
-    Proves: AN-6.
-    """
-    x, mixed, gradient, lattice, source, tau = reals("x mixed gradient lattice source tau")
-    given = {
-        "alpha > 0": z3.And(alpha > 0, tau >= 0),
-        "nearest x": z3.Abs(x - (mixed - alpha * lattice)) <= z3.Q(1, 2),
-        "nearest gradient": z3.Abs(lattice - source) <= z3.Q(1, 2),
-        "source": z3.Abs(source - gradient) <= tau,
-    }
-    then = z3.Abs(x - (mixed - alpha * gradient)) <= z3.Q(1, 2) + alpha * (z3.Q(1, 2) + tau)
-    return Claim(given, then, drop="source")
-
-
-@universal()
-def lattice_read_off() -> Claim:
-    """AN-6: one entry read off, Gamma // A, is within 2^k/(2A) + 3/2 + tau of the gradient.
-
-    Proves: AN-6.
-    """
-    A, unit, ghat, rho, g, gradient, tau = reals("A unit ghat rho g gradient tau")
-    given = {
-        "A >= 1": z3.And(A >= 1, unit >= 1, tau >= 0),
-        "rounding of x": z3.Abs(rho) <= unit / 2,
-        "floor": z3.And(g * A <= A * ghat + rho, A * ghat + rho < (g + 1) * A),
-        "gradient": z3.Abs(ghat - gradient) <= z3.Q(1, 2) + tau,
-    }
-    then = z3.Abs(g - gradient) <= unit / (2 * A) + z3.Q(3, 2) + tau
-    return Claim(given, then, drop="rounding of x")
 
 
 def attained(rounds: int, h: Fraction, centre: Fraction, steps: list[Fraction]) -> list[Any]:
@@ -151,14 +117,16 @@ PROOF = Proof(
     (
         gradient_of_nonnegative,
         mini_batches,
-        lattice_entry,
-        lattice_read_off,
         attained_bounds,
         invariant_ball_attained,
         printed_dependence,
         printed_gradient_at_x,
     ),
     theorems=(
+        "Rounding.rounded_gradient",
+        "Rounding.rounded_step",
+        "Rounding.read_off",
+        "LatticeProof.half_even_error",
         "Bounded.honest_round",
         "Bounded.norm_checks_never_trip",
         "Bounded.invariant_ball",

@@ -164,7 +164,7 @@ def bounded_noise() -> dict[str, Any]:
     }
 
 
-@universal(axioms=(Axiom.TRIANGLE,), needs=(bounded_noise, "theorem1.certified_optimality"))
+@universal(axioms=(Axiom.TRIANGLE,), needs=(bounded_noise,))
 def split_level() -> Claim:
     """AN-10, GU-9: noise at level lambda and drift at theta - lambda leave theta for the test.
 
@@ -440,5 +440,9 @@ PROOF = Proof(
         attack_between_levels,
         honest_runs,
         benign_attack,
+    ),
+    theorems=(
+        "Chebyshev.square_tail",
+        "Chebyshev.threshold_has_level",
     ),
 )

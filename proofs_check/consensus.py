@@ -78,6 +78,7 @@ PROOF = Proof(
         printed_decay,
     ),
     theorems=(
+        "Rate.reported_gradients_near_mean",
         "Consensus.consensus_abstract",
         "Consensus.consensus",
         "Consensus.shifted_steps_are_slow",

@@ -53,7 +53,7 @@ def flood_counts(graph: AgentGraph, source: int) -> list[int]:
     return sent
 
 
-@step(Method.EXHAUSTIVE)
+@step(Method.EXHAUSTIVE, role=Role.INSTANCE)
 def once_to_every_neighbour() -> Finding:
     """AN-11, VB-10: in the flood each agent sends each value deg times, save across a path.
 
@@ -134,5 +134,10 @@ PROOF = Proof(
         printed_communication,
         printed_rounds,
         experiment,
+    ),
+    theorems=(
+        "Count.at_most_twice",
+        "Count.exactly_twice",
+        "Count.broadcast_cost",
     ),
 )

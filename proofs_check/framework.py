@@ -101,7 +101,6 @@ class Axiom(enum.Enum):
     JENSEN = "Jensen"
     TRIANGLE = "triangle inequality"
     CAUCHY_SCHWARZ = "Cauchy-Schwarz"
-    SPECTRAL = "spectral theorem"
     LOGARITHM = "ln(1+x) <= x"
     BERNOULLI = "Bernoulli"
     INDUCTION = "induction"
@@ -117,7 +116,6 @@ AXIOM_TEXTS: Mapping[Axiom, str] = {
     Axiom.JENSEN: "the square of a mean is at most the mean of the squares",
     Axiom.TRIANGLE: "the triangle inequality of the norm of R^d and of the Frobenius norm",
     Axiom.CAUCHY_SCHWARZ: "<a, b>^2 <= |a|^2 |b|^2; with it vectors are reduced to scalars",
-    Axiom.SPECTRAL: "a symmetric matrix has an orthonormal basis of eigenvectors",
     Axiom.LOGARITHM: "ln(1 + x) <= x for x > -1",
     Axiom.BERNOULLI: "(1+x)^p >= 1 + px for x >= -1 and p >= 1 or p <= 0, <= for 0 <= p <= 1",
     Axiom.INDUCTION: "base case and step, both proved, give the claim for all t",
@@ -136,10 +134,9 @@ REDUCING = frozenset(
         Axiom.JENSEN,
         Axiom.TRIANGLE,
         Axiom.CAUCHY_SCHWARZ,
-        Axiom.SPECTRAL,
     }
 )
-"""Axioms about vectors, matrices and laws: who takes one for granted is left with numbers."""
+"""Axioms about vectors and laws: who takes one for granted is left with numbers."""
 
 
 def widest_reach(method: Method, axioms: tuple[Axiom, ...]) -> Reach:

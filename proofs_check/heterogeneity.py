@@ -176,4 +176,5 @@ PROOF = Proof(
         shares,
         printed_threshold,
     ),
+    theorems=("Chebyshev.martingale_adds",),
 )

@@ -63,17 +63,6 @@ def recursion_form() -> Claim:
     return Claim(given, after <= factor * D + added, drop="so far")
 
 
-@identity(axioms=(Axiom.CHEBYSHEV,))
-def noise_of_estimates() -> dict[str, Any]:
-    """AN-9: |H| agents with variance S2 sigma^2/K each: Chebyshev at level theta gives nu's noise.
-
-    Proves: AN-9.
-    """
-    sigma, count, S2, theta, K = sp.symbols("sigma H S2 theta K", positive=True)
-    radius = sigma * sp.sqrt(count * S2 / (theta * K))
-    return {"level": count * S2 * sigma**2 / K / radius**2 - theta}
-
-
 @identity(axioms=(Axiom.PINELIS,))
 def noise_tail() -> dict[str, Any]:
     """AN-10: nK samples a round with steps of norm 2C w_i/(nK) make the exponent r^2 nK/(8 C^2 S2).
@@ -99,32 +88,6 @@ def two_events() -> Claim:
         "no drift": drift < eps - slack - r,
     }
     return Claim(given, statistic < eps, drop="no drift")
-
-
-@identity(axioms=(Axiom.CHEBYSHEV,))
-def certified_optimality() -> dict[str, Any]:
-    """AN-10, GU-9: a mean of root mean square m exceeds m/sqrt(theta) with probability <= theta.
-
-    Proves: AN-10.
-    """
-    rms, theta = sp.symbols("rms theta", positive=True)
-    return {"Chebyshev": rms**2 / (rms / sp.sqrt(theta)) ** 2 - theta}
-
-
-@universal(axioms=(Axiom.CHEBYSHEV,), needs=(certified_optimality,))
-def union() -> Claim:
-    """AN-10: two tests at level theta and Markov's M/eps leave 1 - 2 theta - M/eps for outcome a.
-
-    Proves: AN-10.
-    """
-    bad, first, second, missed, theta, markov = reals("bad first second missed theta markov")
-    given = {
-        "probabilities": z3.And(bad >= 0, first >= 0, second >= 0, missed >= 0, theta >= 0),
-        "union": bad <= first + second + missed,
-        "tests": z3.And(first <= theta, second <= theta),
-        "Markov": missed <= markov,
-    }
-    return Claim(given, 1 - bad >= 1 - 2 * theta - markov, drop="tests")
 
 
 def three_dimensional_tail(x: float) -> float:
@@ -211,11 +174,8 @@ PROOF = Proof(
         estimate_and_length,
         distance_to_final_mean,
         recursion_form,
-        noise_of_estimates,
         noise_tail,
         two_events,
-        certified_optimality,
-        union,
         printed_success,
         printed_rate,
         printed_level,
@@ -223,6 +183,10 @@ PROOF = Proof(
         corrected_square,
     ),
     theorems=(
+        "Chebyshev.martingale_adds",
+        "Chebyshev.noise_of_estimates",
+        "Chebyshev.threshold_has_level",
+        "Chebyshev.honest_success",
         "Rate.near_mean",
         "Whole.whole",
         "Whole.few_bad",

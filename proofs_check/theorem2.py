@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from proofs_check.engines import identity, reals, sp, universal, z3
-from proofs_check.framework import Axiom, Claim, Finding, Method, Proof, Reach, Role, step
+from proofs_check.framework import Claim, Finding, Method, Proof, Reach, Role, step
 from valid_ref.graph_families import cycle
 from valid_ref.lattice import default_limits
 from valid_ref.machine import CausalView, run_machine
@@ -52,56 +52,6 @@ def imitated_class() -> Claim:
     return Claim(given, mean <= delta, drop="within budget")
 
 
-@universal(reach=Reach.SCALARS, needs=(imitated_class,))
-def premise_carries_over() -> Claim:
-    """AN-12: equal laws give equal probabilities, so the failure probability is at most theta.
-
-    Proves: AN-12.
-    """
-    attacked, imitated, theta = reals("attacked imitated theta")
-    given = {
-        "equality in law": attacked == imitated,
-        "premise at P_H x Q_B": imitated >= 1 - theta,
-        "probabilities": z3.And(attacked >= 0, attacked <= 1, theta >= 0, theta <= 1),
-    }
-    return Claim(given, attacked >= 1 - theta, drop="premise at P_H x Q_B")
-
-
-@universal(axioms=(Axiom.INDUCTION,), needs=(premise_carries_over,))
-def one_round_coupled() -> Claim:
-    """AN-12: an agent's round is a function of its state, what it hears and its sample.
-
-    If before a round the adversary's copies have the states of the imitated agents, all messages
-    are equal, and with equal samples all states are equal after it; so the runs are the same.
-
-    Proves: AN-12.
-    """
-    State, Heard, Sample, Agent = map(z3.DeclareSort, ("State", "Heard", "Sample", "Agent"))
-    v = z3.Const("v", Agent)
-    says = z3.Function("says", State, z3.IntSort())
-    moves = z3.Function("moves", State, Heard, Sample, State)
-    before, after, copied, copied_after = (
-        z3.Function(name, Agent, State) for name in ("attacked", "attacked1", "run", "run1")
-    )
-    drawn, copied_drawn = (z3.Function(name, Agent, Sample) for name in ("drawn", "run_drawn"))
-    heard, copied_heard = (z3.Function(name, Agent, Heard) for name in ("heard", "run_heard"))
-    spoken = z3.ForAll([v], says(before(v)) == says(copied(v)))
-    given = {
-        "equal states": z3.ForAll([v], before(v) == copied(v)),
-        "equal samples": z3.ForAll([v], drawn(v) == copied_drawn(v)),
-        "messages are all that is heard": z3.Implies(
-            spoken, z3.ForAll([v], heard(v) == copied_heard(v))
-        ),
-        "honest code": z3.ForAll([v], after(v) == moves(before(v), heard(v), drawn(v))),
-        "the run imitated": z3.ForAll(
-            [v], copied_after(v) == moves(copied(v), copied_heard(v), copied_drawn(v))
-        ),
-    }
-    then = z3.ForAll([v], after(v) == copied_after(v))
-    alone = z3.ForAll([v], v == z3.Const("only", Agent))
-    return Claim(given, then, drop="equal samples", small=(alone,))
-
-
 @identity()
 def mean_of_the_data() -> dict[str, Any]:
     """AN-12, GU-11: for h|x - D|^2/2 the mean xhat - ghat/h gives the gradient ghat at xhat.
@@ -132,7 +82,7 @@ def _messages(result: Any) -> list[Any]:
     return [(int(one.model[0]), int(one.scaled_gradient[0])) for one in said]
 
 
-@step(Method.EXACT, role=Role.INSTANCE, needs=(one_round_coupled,))
+@step(Method.EXACT, role=Role.INSTANCE)
 def equality_in_law() -> Finding:
     """AN-12: coupled by the samples, the attacked run and the imitated run are the same run.
 
@@ -237,13 +187,15 @@ PROOF = Proof(
     (
         target_is_the_minimiser,
         imitated_class,
-        premise_carries_over,
-        one_round_coupled,
         mean_of_the_data,
         equality_in_law,
         budget_step,
         printed_assumptions,
         printed_conclusion,
         printed_premise,
+    ),
+    theorems=(
+        "Attack.imitation_is_honest",
+        "Attack.benign_attack",
     ),
 )

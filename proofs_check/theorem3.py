@@ -1,9 +1,7 @@
 """The convergence rate of LearnModel without adversaries, with explicit constants.
 
-The rate for every graph and size is `rate` in `coq/Rate.v`; here what it starts from, how sharp
-it is, and what is printed.
-
-Proves: AN-8.
+The rate for every graph and size is `rate` in `coq/Rate.v`, for independent mini-batches
+`rate_on_samples` in `coq/Samples.v`; here how sharp it is, and what is printed.
 """
 
 import math
@@ -11,24 +9,7 @@ from typing import Any
 
 from proofs_check.contraction import beta, mu
 from proofs_check.engines import identity, reals, sp, universal, z3
-from proofs_check.framework import Claim, Finding, Method, Proof, Reach, Role, step
-
-
-@universal(reach=Reach.SCALARS)
-def start() -> Claim:
-    """AN-8: f(0) >= f(x*) + mu|x*|^2/2 and f >= 0 give |x*|^2 <= 2 F0/mu <= R/t0.
-
-    Proves: AN-8.
-    """
-    F0, least, X, t0, R = reals("F0 least X t0 R")
-    given = {
-        "0 < mu": mu > 0,
-        "t0 > 0": t0 > 0,
-        "strong convexity": least + mu * X / 2 <= F0,
-        "f >= 0": least >= 0,
-        "R": R * mu >= 2 * t0 * F0,
-    }
-    return Claim(given, t0 * X <= R, drop="f >= 0")
+from proofs_check.framework import Claim, Finding, Method, Proof, Role, step
 
 
 @identity()
@@ -145,7 +126,6 @@ PROOF = Proof(
     "theorem3",
     "Theorem 3: the rate of LearnModel (AN-8)",
     (
-        start,
         limit_of_moments,
         slopes,
         exact_against_bound,
@@ -155,6 +135,8 @@ PROOF = Proof(
         printed_without_offset,
     ),
     theorems=(
+        "Rate.optimum_is_near",
+        "Samples.rate_on_samples",
         "Rate.near_mean",
         "Rate.rate",
     ),

@@ -16,7 +16,7 @@ from proofs_check.coq.gate import HERE, files, headline_theorems
 HEADLINES = {
     "The validation phase": ("Whole.whole", "Whole.few_bad"),
     "Lean validation": ("LeanProof.lean_detects", "LeanProof.share_tuples"),
-    "The rate of LearnModel": ("Rate.rate",),
+    "The rate of LearnModel": ("Samples.rate_on_samples",),
     "False alarms of calibrated thresholds": ("Calibration.false_alarms_have_level",),
 }
 """The theorems, as `File.theorem`, that the others lead to; several where one counts the
