@@ -442,6 +442,7 @@ PROOF = Proof(
         benign_attack,
     ),
     theorems=(
+        "Certificate.certificate_of_the_path",
         "Chebyshev.square_tail",
         "Chebyshev.threshold_has_level",
     ),

@@ -43,7 +43,7 @@ GAPS: Mapping[str, str] = {
     "GU-5": "quadratic losses do not occur in Coq; the step is in two dimensions",
     "GU-6": "quadratic losses do not occur in Coq",
     "GU-8": "the roots of GU-8 as integers; AN-6 takes any bounds that obey the recursion",
-    "GU-9": "the recursions of path and noise, Pinelis' inequality, rounding",
+    "GU-9": "the recursion of the noise, the thresholds of both, Pinelis' inequality, rounding",
     "GU-12": "centre and spread from the pilots, and what is refused",
     "GU-11": "says how an attack is made",
     "AN-1": "averages over a mini-batch; that q(alpha) has two cases",

@@ -1,6 +1,6 @@
 (** Prints the assumptions of every headline theorem; written by gate.py, compared with
     gate.expected by `make check`. *)
-From ValidRef Require Import Network BroadcastProof Count Flood AgreementProof HashProof LatticeProof Witness LocalProof TreeSum EndToEnd LeanProof LeanHonest Whole Hidden Sanity Rounding Contraction Perturbation Bounded Consensus Mixing Rate Product Samples Chebyshev Admissible Attack Calibration.
+From ValidRef Require Import Network BroadcastProof Count Flood AgreementProof HashProof LatticeProof Witness LocalProof TreeSum EndToEnd LeanProof LeanHonest Whole Hidden Sanity Rounding Contraction Perturbation Bounded Consensus Mixing Rate Product Samples Certificate Chebyshev Admissible Attack Calibration.
 
 (* Network.v *)
 Goal True. idtac "rushing_reduces". exact I. Qed.
@@ -247,6 +247,12 @@ Print Assumptions Product.independent_noise_adds.
 (* Samples.v *)
 Goal True. idtac "rate_on_samples". exact I. Qed.
 Print Assumptions Samples.rate_on_samples.
+
+(* Certificate.v *)
+Goal True. idtac "path_stays_within". exact I. Qed.
+Print Assumptions Certificate.path_stays_within.
+Goal True. idtac "certificate_of_the_path". exact I. Qed.
+Print Assumptions Certificate.certificate_of_the_path.
 
 (* Chebyshev.v *)
 Goal True. idtac "square_tail". exact I. Qed.
