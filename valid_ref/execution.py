@@ -15,6 +15,9 @@ from valid_ref.protocols.remembered import Remembered
 from valid_ref.protocols.valid import Private, Valid, ValidState
 from valid_ref.protocols.validation import Validation, ValidationInput
 
+MAPPINGS = {dict, MappingProxyType}
+"""The mappings that runs and recordings have; other classes may do anything."""
+
 
 @attrs.frozen
 class Cost:
@@ -64,7 +67,7 @@ class Execution:
             """Values are sent on and on: each is counted once."""
             # Sound without a Memo, which would cost more than it saves in this inner loop: the
             # record keeps every value alive until this method ends, so no id is used again.
-            if type(message) is not MappingProxyType:
+            if type(message) not in MAPPINGS or not isinstance(message, Mapping):
                 return count_scalars(message)
             for value in message.values():
                 if id(value) not in counted:

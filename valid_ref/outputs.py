@@ -82,6 +82,7 @@ def _try_to_write(path: Path) -> None:
         if not path.is_fifo():  # to open a pipe is to wait for its reader
             path.open("ab").close()
         return
-    with path.open("xb"):
+    place = path.resolve()  # a link may lead to a file that is not there yet
+    with place.open("xb"):
         pass
-    path.unlink()
+    place.unlink()

@@ -30,6 +30,7 @@ EXPECTED = "V5 is a claim of the paper that is false (P02): that it is violated 
 
 
 def explore(
+    context: typer.Context,
     protocol: Annotated[str, typer.Option(help="broadcast, agreement, both in turn, or lean.")] = (
         "broadcast"
     ),
@@ -86,10 +87,22 @@ def explore(
         Path | None,
         typer.Option(help="Manifest to enter the counts in (docs/tables/explored.json)."),
     ] = None,
+    serve: Annotated[
+        bool,
+        typer.Option("--serve", help="Be the adversary: a page on which you make its moves."),
+    ] = False,
+    opened: Annotated[
+        Path | None,
+        typer.Option("--open", help="With --serve: a scenario, counterexample or session."),
+    ] = None,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="With --serve; 0 is any that is free.")
+    ] = 0,
 ) -> None:
     """Try all graphs, Byzantine sets, sources and strategies, and count what is violated.
 
     Exit status 1 if a property is violated other than V5, the printed claim that is false.
+    With --serve nothing is tried: you make the moves, on a page for this machine alone.
 
     \b
     Examples:
@@ -97,7 +110,12 @@ def explore(
       valid-ref explore --reading as-printed --quiet
       valid-ref explore --protocol agreement --agreement-rounds diameter
       valid-ref explore --protocol lean --max-agents 3
+      valid-ref explore --serve --open found/V2.json
     """  # noqa: D301 - \b keeps the lines of the examples apart
+    if serve or opened is not None or port:
+        _require_alone(context, serve=serve)
+        _serve(opened, port)
+        return
     require_outputs(
         files={"--resume": resume, "--record": record}, directories={"--out": out}, written=WRITTEN
     )
@@ -158,6 +176,31 @@ def explore(
         typer.echo(json.dumps(document) if as_json else _report(found, measured, stories))
     if found.broken:
         raise typer.Exit(1)
+
+
+def _require_alone(context: typer.Context, *, serve: bool) -> None:
+    """Refuse what goes with --serve where it is missing, and everything else where it stands."""
+    if not serve:
+        raise typer.BadParameter("--open and --port go with --serve")
+    named = {one.name: one.opts[0] for one in context.command.params}
+    for name in context.params:
+        source = context.get_parameter_source(name)
+        given = source is not None and source.name != "DEFAULT"
+        if given and name not in {"serve", "opened", "port"}:
+            raise typer.BadParameter(f"--serve tries nothing by itself: it takes no {named[name]}")
+
+
+def _serve(opened: Path | None, port: int) -> None:
+    """The page of a session, until Ctrl-C."""
+    from valid_ref.play.commands import first_session, load_session
+    from valid_ref.play.server import serve
+
+    first = first_session() if opened is None else load_session(opened)
+
+    def told(address: str) -> None:
+        typer.echo(f"{address}\nopen this address in a browser; Ctrl-C ends the server")
+
+    serve(first, port, told)
 
 
 @contextmanager

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from valid_ref.adversary.models import Equivocation
 from valid_ref.cli import options
 from valid_ref.cli.outputs import require_outputs
 from valid_ref.cli.progress import run_shown
@@ -28,13 +27,16 @@ from valid_ref.report import (
     watch_replay,
     watch_run,
 )
+from valid_ref.report.demo import demo_scenarios, demo_view
 from valid_ref.report.of_run import subtitle
 from valid_ref.report.watched import Watched
+from valid_ref.runs import Run
 from valid_ref.scenario import Scenario
 from valid_ref.schedule import MOST_ROUNDS
 from valid_ref.trace import load_specification
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="The page to write.")]
+DEMO = ("One agent cheats", "Everybody honest")
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")]
 
 
@@ -109,7 +111,9 @@ def demo(
     rounds: Annotated[int, typer.Option(min=1, max=MOST_ROUNDS, help="Learning rounds T.")] = 200,
     quiet: Quiet = False,
 ) -> None:
-    """Run Valid twice on the paper's graph, honest and attacked, and make a page of both.
+    """Run Valid twice on a small network, attacked and honest, and make a page with a guided tour.
+
+    The page shows what the attack does without validation, and who notices it with validation.
 
     \b
     Examples:
@@ -117,20 +121,22 @@ def demo(
       valid-ref demo --rounds 50 -o demo.html
     """  # noqa: D301 - \b keeps the lines of the examples apart
     require_outputs(files={"--output": output})
-    scenarios = {
-        "Everybody honest": Scenario(rounds=rounds, seed=0),
-        "One agent cheats": Scenario(rounds=rounds, seed=0, byzantine=(4,), attack=Equivocation()),
-    }
-    watched = []
-    for label, scenario in scenarios.items():
-        finished = run_shown(scenario, hidden=quiet)
-        if not quiet:
-            typer.echo(f"{label}:")
-            summary(finished, Console(highlight=False))
-            typer.echo("")
-        watched.append(watch_run(finished, label))
-    view = view_of("VALID, twice", subtitle(watched[0]), watched, load_specification())
+    attacked, honest = demo_scenarios(rounds)
+    view = demo_view(
+        _run_and_tell(DEMO[0], attacked, quiet=quiet),
+        _run_and_tell(DEMO[1], honest, quiet=quiet),
+        load_specification(),
+    )
     write_page(output, view, quiet=quiet)
+
+
+def _run_and_tell(label: str, scenario: Scenario, *, quiet: bool) -> Run:
+    finished = run_shown(scenario, hidden=quiet)
+    if not quiet:
+        typer.echo(f"{label}:")
+        summary(finished, Console(highlight=False))
+        typer.echo("")
+    return finished
 
 
 def write_page(output: Path, view: PageView, *, quiet: bool, option: str = "--output") -> None:

@@ -76,6 +76,7 @@ from valid_ref.scenario.parts import (
 from valid_ref.scenario.rehearse import Rehearsals, Rehearse, Watch, rehearse
 from valid_ref.scenario.scenario import (
     Scenario,
+    opening_coins,
     run_coins,
     sample_coins,
     scenario_as_json,
@@ -354,7 +355,7 @@ def _lean(scenario: Scenario) -> LeanParameters | None:
     part = scenario.validation
     if not isinstance(part, Lean):
         return None
-    run = run_coins(scenario).child("run").secret.hex()
+    run = opening_coins(scenario).child("run").secret.hex()
     return LeanParameters(part.kappa, run, part.without)
 
 
@@ -381,7 +382,7 @@ def _key(
     scenario: Scenario, parameters: ValidParameters, agent: int, coins: Coins
 ) -> int | Opening:
     if parameters.lean is not None:
-        return Opening.of_coins(coins.child("opening", agent), parameters)
+        return Opening.of_coins(opening_coins(scenario).child("opening", agent), parameters)
     if scenario.keys is None:
         return coins.integer_below(scenario.prime, "key", agent)
     PrimeField(scenario.prime).check_key(scenario.keys[agent])

@@ -12,6 +12,7 @@ import attrs
 
 from valid_ref.adversary.attack import Attack
 from valid_ref.adversary.catalogue import AttackPart
+from valid_ref.coins import check_hexadecimal
 from valid_ref.document import DocumentError, structure, wrong
 from valid_ref.graph import AgentGraph, GraphError
 from valid_ref.graph_families import FAMILY_NAMES, family_size
@@ -455,15 +456,21 @@ class PaperValidation:
 class Lean:
     """Lean validation with kappa common keys.
 
-    `without` leaves necessary parts out, to show what each is for.
+    `without` leaves necessary parts out, to show what each is for. With `coins`, 64 hexadecimal
+    digits, the openings and the name of the run are made of these and not of the whole scenario.
+
+    Implements: VA-6.
     """
 
     kind: ClassVar[str] = "lean"
     kappa: int = attrs.field(default=2, converter=plain)
     without: tuple[str, ...] = ()
+    coins: str | None = None
 
     def __attrs_post_init__(self) -> None:
         check_lean(self.kappa, self.without)
+        if self.coins is not None:
+            check_hexadecimal(self.coins)
 
 
 ValidationPart = PaperValidation | Lean

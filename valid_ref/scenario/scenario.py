@@ -216,6 +216,16 @@ def run_coins(scenario: Scenario) -> Coins:
     return Coins.of_text("scenario", _settled_text(scenario, None))
 
 
+def opening_coins(scenario: Scenario) -> Coins:
+    """The coins of openings and of the name of a run of lean validation: its own, if it has any.
+
+    Implements: VA-6, LE-4.
+    """
+    part = scenario.validation
+    own = part.coins if isinstance(part, Lean) else None
+    return run_coins(scenario) if own is None else Coins(bytes.fromhex(own))
+
+
 def sample_coins(scenario: Scenario) -> Coins:
     """The coins of mini-batches and rehearsals, which attack and validation leave as they are.
 
@@ -231,6 +241,8 @@ def _settled_text(scenario: Scenario, names: tuple[str, ...] | None) -> str:
     document = described(scenario)
     if isinstance(scenario.validation, PaperValidation):
         del document["validation"]  # as before there was another validation
+    elif document["validation"]["coins"] is None:
+        del document["validation"]["coins"]  # as before there were such coins
     kept = document if names is None else {name: document[name] for name in names}
     return json.dumps(kept, sort_keys=True, separators=(",", ":"))
 
