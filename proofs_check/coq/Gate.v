@@ -1,6 +1,6 @@
 (** Prints the assumptions of every headline theorem; written by gate.py, compared with
     gate.expected by `make check`. *)
-From ValidRef Require Import Network BroadcastProof Flood AgreementProof HashProof LatticeProof Witness LocalProof TreeSum EndToEnd LeanProof LeanHonest Whole Hidden Sanity Contraction Perturbation Bounded Consensus Mixing Rate Admissible Calibration.
+From ValidRef Require Import Network BroadcastProof Flood AgreementProof HashProof LatticeProof Witness LocalProof TreeSum EndToEnd LeanProof LeanHonest Whole LearnProof ValidProof Guarantee HonestRun Hidden Sanity Contraction Perturbation Bounded Consensus Mixing Rate Admissible Calibration.
 
 (* Network.v *)
 Goal True. idtac "rushing_reduces". exact I. Qed.
@@ -145,6 +145,36 @@ Goal True. idtac "few_bad". exact I. Qed.
 Print Assumptions Whole.few_bad.
 Goal True. idtac "whole". exact I. Qed.
 Print Assumptions Whole.whole.
+
+(* LearnProof.v *)
+Goal True. idtac "received_well". exact I. Qed.
+Print Assumptions LearnProof.received_well.
+Goal True. idtac "record_well". exact I. Qed.
+Print Assumptions LearnProof.record_well.
+Goal True. idtac "honest_is_heard". exact I. Qed.
+Print Assumptions LearnProof.honest_is_heard.
+Goal True. idtac "quiet_record". exact I. Qed.
+Print Assumptions LearnProof.quiet_record.
+Goal True. idtac "nobody_objects". exact I. Qed.
+Print Assumptions LearnProof.nobody_objects.
+
+(* ValidProof.v *)
+Goal True. idtac "phases_in_order". exact I. Qed.
+Print Assumptions ValidProof.phases_in_order.
+Goal True. idtac "verdict_is". exact I. Qed.
+Print Assumptions ValidProof.verdict_is.
+
+(* Guarantee.v *)
+Goal True. idtac "invalid_or_consistent". exact I. Qed.
+Print Assumptions Guarantee.invalid_or_consistent.
+
+(* HonestRun.v *)
+Goal True. idtac "estimate_has_form". exact I. Qed.
+Print Assumptions HonestRun.estimate_has_form.
+Goal True. idtac "no_global_alarm". exact I. Qed.
+Print Assumptions HonestRun.no_global_alarm.
+Goal True. idtac "honest_run". exact I. Qed.
+Print Assumptions HonestRun.honest_run.
 
 (* Hidden.v *)
 Goal True. idtac "hidden_agent_unconstrained". exact I. Qed.

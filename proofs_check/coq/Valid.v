@@ -55,7 +55,7 @@ Definition of_word (w : word) : vword :=
   match w with NoWord => Mute | NoBoolean => Noise | Word b => State b end.
 
 (* A message box as a phase reads it. *)
-Definition read (W : Type) (form : vword -> W) (inbox : seq (nat * vword)) : seq (nat * W) :=
+Definition read (A W : Type) (form : A -> W) (inbox : seq (nat * A)) : seq (nat * W) :=
   [seq (uw.1, form uw.2) | uw <- inbox].
 
 Section Valid.

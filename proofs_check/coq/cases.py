@@ -1,4 +1,4 @@
-"""Cases for `answers.py` and `Oracle.v`: at random, whole runs, and every strategy in a triangle."""
+"""Cases for `answers.py` and `Oracle.v`: random ones, whole runs, every strategy in a triangle."""
 
 from collections.abc import Callable, Iterator, Sequence
 from random import Random
