@@ -21,14 +21,14 @@ Variable R : rcfType.
 
 Definition real (z : Z) : R := (int_of_Z z)%:~R.
 
-Lemma realD x y : real (x + y)%Z = real x + real y.
+Lemma real_add x y : real (x + y)%Z = real x + real y.
 Proof. by rewrite /real -rmorphD -rmorphD. Qed.
-Lemma realM x y : real (x * y)%Z = real x * real y.
+Lemma real_mul x y : real (x * y)%Z = real x * real y.
 Proof. by rewrite /real -rmorphM -rmorphM. Qed.
 Lemma real_le x y : (x <= y)%Z -> real x <= real y.
 Proof. by move=> xy; rewrite /real ler_int; lia. Qed.
 Lemma real_sum xs : real (sumz xs) = \sum_(x <- xs) real x.
-Proof. by elim: xs => [|x xs IH]; rewrite ?big_nil // big_cons -IH -realD. Qed.
+Proof. by elim: xs => [|x xs IH]; rewrite ?big_nil // big_cons -IH -real_add. Qed.
 
 Variable d : nat.
 Notation dot := (@frobenius R 1 d).
@@ -42,7 +42,7 @@ Lemma sq_vec e : size e = d -> sq (vec e) = real (squared_norm e).
 Proof.
 move=> sz; rewrite /Inner.sq /frobenius big_ord1 /squared_norm real_sum big_map.
 rewrite (big_nth 0%Z) big_mkord sz; apply: eq_bigr => j _.
-by rewrite !mxE realM.
+by rewrite !mxE real_mul.
 Qed.
 
 Lemma vec_sum (A : Type) (l : seq A) (e : A -> seq Z) :
@@ -90,7 +90,7 @@ have I := frobenius_inner R 1 d; have [opt het] := within_thresholds; split.
     by have := real_le high_pos.
   rewrite -(sum_agents n (fun v => vec (ghat d rates w (tr v)))) -vec_sum sq_vec ?size_mkseq //.
   have -> : real (optimality_high w) ^+ 2 = real (optimality_high w ^ 2)%Z.
-    by rewrite expr2 Z.pow_2_r realM.
+    by rewrite expr2 Z.pow_2_r real_mul.
   apply: real_le; apply: Z.le_trans opt; rewrite /optimality; apply: Z.eq_le_incl; congr squared_norm.
   apply: eq_mkseq => j; congr sumz.
   by rewrite -map_comp; apply: eq_map => v; rewrite /= part_of_estimate.

@@ -1,6 +1,6 @@
 (** Prints the assumptions of every headline theorem; written by gate.py, compared with
     gate.expected by `make check`. *)
-From ValidRef Require Import Network BroadcastProof Flood AgreementProof HashProof LatticeProof Witness LocalProof TreeSum EndToEnd LeanProof LeanHonest Whole LearnProof ValidProof Guarantee HonestRun Hidden Sanity Contraction Perturbation Bounded Consensus Mixing Rate Admissible Certified Calibration.
+From ValidRef Require Import Network BroadcastProof Flood AgreementProof HashProof LatticeProof Witness LocalProof TreeSum EndToEnd LeanProof LeanHonest Whole LearnProof ValidProof Guarantee HonestRun Hidden Sanity Contraction Perturbation Bounded Consensus Mixing Rate Admissible Certified Nearness Calibration.
 
 (* Network.v *)
 Goal True. idtac "rushing_reduces". exact I. Qed.
@@ -265,6 +265,14 @@ Goal True. idtac "statistics_say". exact I. Qed.
 Print Assumptions Certified.statistics_say.
 Goal True. idtac "invalid_or_relaxed". exact I. Qed.
 Print Assumptions Certified.invalid_or_relaxed.
+
+(* Nearness.v *)
+Goal True. idtac "read_off_near". exact I. Qed.
+Print Assumptions Nearness.read_off_near.
+Goal True. idtac "slack_small". exact I. Qed.
+Print Assumptions Nearness.slack_small.
+Goal True. idtac "invalid_or_admissible". exact I. Qed.
+Print Assumptions Nearness.invalid_or_admissible.
 
 (* Calibration.v *)
 Goal True. idtac "few_exceed". exact I. Qed.
