@@ -182,7 +182,14 @@ def outlier(name: str, rounds: int, weights: Weights) -> Case:
     features /= np.maximum(1, np.sqrt((features**2).sum(axis=2, keepdims=True)))
     targets = features @ np.ones(3)
     targets[0, 0] = 100.0
-    return Case("one outlier", graph, features, targets, rounds, weights)
+    return Case(
+        name="one outlier",
+        graph=graph,
+        features=features,
+        targets=targets,
+        rounds=rounds,
+        weights=weights,
+    )
 
 
 def two_values(name: str, rounds: int, weights: Weights, data: int = 50) -> Case:
@@ -191,7 +198,14 @@ def two_values(name: str, rounds: int, weights: Weights, data: int = 50) -> Case
     targets = np.full((graph.agents, data), -1.0)
     targets[:, 0] = data - 1
     features = np.ones((graph.agents, data, 1))
-    return Case(f"two values, 1 of {data}", graph, features, targets, rounds, weights)
+    return Case(
+        name=f"two values, 1 of {data}",
+        graph=graph,
+        features=features,
+        targets=targets,
+        rounds=rounds,
+        weights=weights,
+    )
 
 
 def heavy_tails(name: str, rounds: int, weights: Weights) -> Case:
@@ -200,7 +214,14 @@ def heavy_tails(name: str, rounds: int, weights: Weights) -> Case:
     features = generator.normal(size=(graph.agents, 400, 2))
     features /= np.sqrt((features**2).sum(axis=2, keepdims=True))
     targets = generator.standard_t(2.1, size=(graph.agents, 400))
-    return Case("heavy tails", graph, features, targets, rounds, weights)
+    return Case(
+        name="heavy tails",
+        graph=graph,
+        features=features,
+        targets=targets,
+        rounds=rounds,
+        weights=weights,
+    )
 
 
 def unequal(name: str, rounds: int, weights: Weights) -> Case:
@@ -211,7 +232,14 @@ def unequal(name: str, rounds: int, weights: Weights) -> Case:
     centres = 3 * generator.normal(size=(graph.agents, 2, 1))
     targets = (features @ centres)[..., 0]
     targets[:, 0] *= -20
-    return Case("unequal agents", graph, features, targets, rounds, weights)
+    return Case(
+        name="unequal agents",
+        graph=graph,
+        features=features,
+        targets=targets,
+        rounds=rounds,
+        weights=weights,
+    )
 
 
 def extreme(name: str, theta: float) -> Case:
@@ -317,15 +345,17 @@ def studied(case: Case, runs: int, seed: int) -> list[Row]:
         )
         bounds = (plain.optimality, plain.heterogeneity, printed.heterogeneity)
         seen = [getattr(statistics, test) for test in TESTS]
+        graph = case.graph
+        described = f"{graph.agents} agents, {len(graph.edges)} edges, T = {case.rounds}"
         rows.append(
             Row(
-                case.name,
-                f"{case.graph.agents} agents, {len(case.graph.edges)} edges, T = {case.rounds}",
-                "last" if weights[-2] == 0 else "t" if weights[0] == 1 else ".5^(T-t)",
-                theta,
-                tuple(int((s > b).sum()) for s, b in zip(seen, bounds, strict=True)),  # type: ignore[arg-type]
-                tuple(float(s.max() / b) for s, b in zip(seen, bounds, strict=True)),  # type: ignore[arg-type]
-                _with_three(case, statistics, attrs.evolve(level, probability=theta)),
+                case=case.name,
+                graph=described,
+                weights="last" if weights[-2] == 0 else "t" if weights[0] == 1 else ".5^(T-t)",
+                theta=theta,
+                alarms=tuple(int((s > b).sum()) for s, b in zip(seen, bounds, strict=True)),  # type: ignore[arg-type]
+                shares=tuple(float(s.max() / b) for s, b in zip(seen, bounds, strict=True)),  # type: ignore[arg-type]
+                three=_with_three(case, statistics, attrs.evolve(level, probability=theta)),
             )
         )
     return rows

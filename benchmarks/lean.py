@@ -9,6 +9,7 @@ round     20 agents on the paper's graph, 784-128-64-10, batches of 300: learnin
 agents    --agents agents of degree 6, 10 rounds of the digits: lean validation against the paper's
 traffic   bytes counted in the messages of a run against the formula of LE-14 and against learning
 growth    how the time of validation grows in d, T, |V| and |E|
+table     docs/tables/lean.md: both validations side by side, with one weighting
 
 The memory for transcripts is written to once before the clock runs: a virtual machine may ask its
 host for it then, which is no cost of the protocol.
@@ -24,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+import numpy as np
 import torch
 
 from benchmarks.timing import exponent
@@ -43,10 +45,13 @@ from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import paper_graph, parse_family
 from valid_ref.guarantees.lean import bytes_of, measured_traffic, traffic
 from valid_ref.protocols.parameters import (
+    Bounds,
     LeanParameters,
     exponential_weights,
     make_weighting,
+    polynomial_weights,
 )
+from valid_ref.protocols.valid import Valid
 
 Clock = Callable[[], float]
 
@@ -164,26 +169,33 @@ def _times(program: Program, clock: Clock, count: int) -> list[float]:
     return [validation_seconds(program, clock) for _ in range(count)]
 
 
+def digits_program(agents: int, kind: str, *more: str) -> Program:
+    """Ten rounds of so many agents of degree 6 on the digits, with this validation."""
+    changes = (
+        f'graph={{kind="family",name="regular:{agents},6,seed=1"}}',
+        'partition={kind="iid"}',
+        'rules=[{kind="valid"}]',
+        "rounds=10",
+        "batch=1",
+        "validate=true",
+        f"validation={kind}",
+        "detection.bits=16",
+        *more,
+    )
+    experiment = load("demo", changes=changes)
+    data, weightings = load_data(experiment, None), measuring_weightings(experiment)
+    job = jobs(experiment)[-1]
+    one = build_program(experiment, job, data, torch.device("cpu"), weightings)
+    return attrs.evolve(one, estimate="agents", attack=None, byzantine=())
+
+
 def many_agents(options: argparse.Namespace, clock: Clock) -> dict[str, Any]:
     """The part `agents`."""
     found: dict[str, Any] = {"agents": options.agents, "target, s": TARGET_SECONDS}
     for kind in ("lean", "paper"):
         if kind == "paper" and not options.paper:
             continue
-        changes = (
-            f'graph={{kind="family",name="regular:{options.agents},6,seed=1"}}',
-            'partition={kind="iid"}',
-            "rounds=10",
-            "batch=1",
-            "validate=true",
-            f"validation={kind}",
-            "detection.bits=16",
-        )
-        experiment = load("demo", changes=changes)
-        data, weightings = load_data(experiment, None), measuring_weightings(experiment)
-        job = jobs(experiment)[-1]
-        one = build_program(experiment, job, data, torch.device("cpu"), weightings)
-        one = attrs.evolve(one, estimate="agents", attack=None, byzantine=())
+        one = digits_program(options.agents, kind)
         found["d"] = one.lattice.dimension
         found[f"{kind} validation, s"] = Whole(one, clock).run()[1]
     if options.paper:
@@ -218,6 +230,147 @@ def traffic_on_the_wire(options: argparse.Namespace, clock: Clock) -> dict[str, 
     return found
 
 
+@attrs.frozen
+class Network:
+    """A network of the table: its name there and for `parse_family`, and d and T of a run on it."""
+
+    name: str
+    family: str
+    dimension: int = LEARNED[0]
+    rounds: int = LEARNED[1]
+    program: Callable[[], Program] | None = None
+    """A run with lean validation; None if it is too large for one machine."""
+
+
+def _of_size(family: str) -> Callable[[], Program]:
+    """A run of the size of the paper's."""
+
+    def program() -> Program:
+        one = lean_program(LEARNED[1], parse_family(family), images=8, batch=8)
+        parameters = attrs.evolve(one.parameters, weightings=one.parameters.weightings[:1])
+        return attrs.evolve(one, parameters=parameters)
+
+    return program
+
+
+def networks(agents: int) -> tuple[Network, ...]:
+    """The networks of the table, the last of so many agents."""
+    name = f"regular:{agents},6,seed=1"
+    return (
+        Network("the paper's, 20 agents", "paper", program=_of_size("paper")),
+        Network("complete, 20 agents", "complete:20", program=_of_size("complete:20")),
+        Network("`regular:1000,8,seed=1`", "regular:1000,8,seed=1"),
+        Network(
+            f"`{name}`, digits, d = 1210, T = 10",
+            name,
+            1210,
+            10,
+            lambda: digits_program(agents, "lean", "detection.gammas=[0.9]"),
+        ),
+    )
+
+
+TABLE = """# The paper's validation and lean validation
+
+Both after the same learning, with one weighting, two common keys and honest agents; d = 109386 and
+T = 300 where nothing else is said. Bytes and polynomials of d terms are means over the agents,
+after [LE-14](../../spec/lean-validation.md#le-14); seconds are those of one core that validates for
+all agents, in one run, and computes once what several agents compute alike. Made by
+
+```text
+OMP_NUM_THREADS=1 PYTHONPATH=. python benchmarks/lean.py table --agents AGENTS --clock cpu \\
+  --output docs/tables/lean.md
+```
+
+| network | validation | rounds | sent by an agent | of learning | polynomials | seconds |
+|---|---|---|---|---|---|---|
+"""
+
+
+def both_validations(options: argparse.Namespace, clock: Clock) -> str:
+    """The part `table`."""
+    rows = []
+    small = lean_program(2, parse_family("cycle:4"), hidden=(2,), images=1, batch=1)
+    _seconds_of_both(small, clock)  # compiled loops are loaded before the clock runs
+    for network in networks(options.agents):
+        seconds = {"paper's": "not run", "lean": "not run"}
+        if network.program is not None:
+            program = network.program()
+            d, T = program.lattice.dimension, program.rounds
+            if (d, T) != (network.dimension, network.rounds):
+                raise SystemExit(f"{network.name}: it is d = {d}, T = {T}")
+            seconds = _seconds_of_both(program, clock)
+        for kind, costs in costs_of_both(network).items():
+            rows.append(f"| {network.name} | {kind} | {costs} | {seconds[kind]} |")
+            print(rows[-1], flush=True)
+    return TABLE.replace("AGENTS", str(options.agents)) + "\n".join(rows) + "\n"
+
+
+def _seconds_of_both(lean: Program, clock: Clock) -> dict[str, str]:
+    """Both validations of one run, one after the other."""
+    paper = attrs.evolve(lean, parameters=attrs.evolve(lean.parameters, lean=None))
+    found = {}
+    with tempfile.TemporaryDirectory() as name:
+        writer = TranscriptWriter(Path(name), lean, bytes_for_models(lean))
+        case = Case(lean, writer)
+        for _ in range(lean.rounds):
+            case()
+        state = case.flushed()
+        for kind, program in (("lean", lean), ("paper's", paper)):
+            begin = clock()
+            ended = validate(program, state, writer.transcripts(), fresh_secrets(program))
+            found[kind] = f"{clock() - begin:.1f}"
+            if not all(ended.valid):
+                raise SystemExit(f"an honest run ended invalid: {ended.alarms[0][:3]}")
+        writer.close()
+    return found
+
+
+def costs_of_both(network: Network) -> dict[str, str]:
+    """Rounds, bytes, their share of those of learning, and polynomials, as cells of a table.
+
+    The numbers q have the bytes that they need under norm bounds of 10.
+    """
+    d, T, graph = network.dimension, network.rounds, parse_family(network.family)
+    small = make_program(T, graph, hidden=(1,), images=1, batch=1).parameters
+    squared = ((10 * 2**28) ** 2,) * T
+    weights = make_weighting(
+        "t^1",
+        polynomial_weights(T, 1),
+        graph.agents,
+        28,
+        optimality=1e6,
+        heterogeneity=1e6,
+    )
+    lean = attrs.evolve(
+        small,
+        lattice=attrs.evolve(small.lattice, dimension=d),
+        start_model=np.zeros(d, np.int64),
+        bounds=Bounds(squared, squared),
+        weightings=(weights,),
+        lean=LeanParameters(2, "5a" * 32),
+    )
+    n, edges, entry = graph.agents, graph.edge_count, 8
+    degrees = [graph.degree(v) for v in range(n)]
+    learning = sum(2 * entry * d * T * k for k in degrees)
+    relayed = [2 * k * (8 * edges * n + n) + 4 * k * edges * d for k in degrees]
+    sent = traffic(lean)
+    found = {}
+    for kind, parameters, size, polynomials in (
+        (
+            "paper's",
+            attrs.evolve(lean, lean=None),
+            sum(entry * more + (n - 1) * k for more, k in zip(relayed, degrees, strict=True)),
+            sum(2 * T * (k + 1) * n for k in degrees),
+        ),
+        ("lean", lean, sum(one.size for one in sent), sum(one.evaluations for one in sent)),
+    ):
+        share = f"{100 * size / learning:.3f}".removeprefix("0")
+        rounds = Valid(parameters).rounds - T
+        found[kind] = f"{rounds} | {size / n / 1e6:.2f} MB | {share} % | {polynomials / n:.0f}"
+    return found
+
+
 def growth(options: argparse.Namespace, clock: Clock) -> dict[str, Any]:
     """The part `growth`: one quantity is doubled while the others stay."""
     small: dict[str, Any] = {"images": 4, "batch": 4}
@@ -243,11 +396,12 @@ def growth(options: argparse.Namespace, clock: Clock) -> dict[str, Any]:
     return found
 
 
-PARTS = {
+PARTS: dict[str, Callable[[argparse.Namespace, Clock], dict[str, Any] | str]] = {
     "round": rounds_of_learning,
     "agents": many_agents,
     "traffic": traffic_on_the_wire,
     "growth": growth,
+    "table": both_validations,
 }
 
 
@@ -269,10 +423,12 @@ def main(words: Sequence[str] | None = None) -> None:
     torch.set_num_threads(options.threads)
     clock = time.perf_counter if options.clock == "wall" else time.process_time
     found = PARTS[options.part](options, clock)
-    text = json.dumps(vars(options) | {"found": found}, default=str, indent=1)
-    print(text)
+    text = json.dumps(vars(options) | {"found": found}, default=str, indent=1) + "\n"
+    if isinstance(found, str):
+        text = found
+    print(text, end="")
     if options.output is not None:
-        options.output.write_text(text + "\n")
+        options.output.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

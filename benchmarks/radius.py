@@ -177,7 +177,15 @@ def measure(prepared: Prepared, attack: str) -> Row:
     noisy = getattr(asked.loss, "spread", 0.0) > 0
     before = before_the_run(prepared.parameters, problem, len(execution.honest), asked)
     name = f"{loss}, noise" if noisy else loss
-    return Row(asked.graph.name, name, attack, found, delta, errors, before)
+    return Row(
+        graph=asked.graph.name,
+        loss=name,
+        attack=attack,
+        judgement=found,
+        delta=delta,
+        measured=errors,
+        before=before,
+    )
 
 
 def before_the_run(

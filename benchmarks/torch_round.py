@@ -70,7 +70,14 @@ def make_program(
     generator, count = np.random.default_rng(0), images * graph.agents
     pixels = generator.integers(0, 256, (count + 10, 28, 28)).astype(np.uint8)
     labels = generator.integers(0, 10, count + 10)
-    data = Dataset("made up", pixels[10:], labels[10:], pixels[:10], labels[:10], 10)
+    data = Dataset(
+        name="made up",
+        train_images=pixels[10:],
+        train_labels=labels[10:],
+        test_images=pixels[:10],
+        test_labels=labels[:10],
+        classes=10,
+    )
     model = Mlp(hidden).build(784, 10)
     schedule = make_schedule(rounds, experiment(), constant(1 / (graph.max_degree + 1)))
     start = to_lattice(model.initial(0), schedule.precision)

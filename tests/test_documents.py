@@ -86,6 +86,24 @@ def test_every_clause_that_a_document_names_exists_and_its_link_leads_to_it() ->
     assert wrong == []
 
 
+def test_the_readme_counts_clauses_and_errata() -> None:
+    clauses = [one for one in specification().clauses.values() if one.kind != "erratum"]
+    errata = len(specification().clauses) - len(clauses)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"| clauses and errata of the specification | {len(clauses)} and {errata} |" in text
+
+
+def test_chapter_readme_and_table_of_both_validations_have_the_same_figures() -> None:
+    """The table is made by a program; the others have its rows, seconds included."""
+    row = re.compile(r"\| .* \| (paper's|lean) \| \d+ \| .*")
+    made, chapter, readme = (
+        [line for line in (ROOT / name).read_text(encoding="utf-8").splitlines() if row.match(line)]
+        for name in ("docs/tables/lean.md", "spec/lean-validation.md", "README.md")
+    )
+    assert chapter == readme == made
+    assert [line.split(" | ")[1] for line in made] == ["paper's", "lean"] * 4
+
+
 @pytest.mark.parametrize("chapter", PROTOCOLS)
 def test_a_chapter_of_a_protocol_begins_with_one_listing_of_its_rules(chapter: str) -> None:
     clauses = specification().clauses

@@ -107,7 +107,14 @@ def run_experiment(
         # A run that is validated needs the thresholds of all calibration runs.
         parts = _by_purpose(todo) if experiment.validate else [todo]
         if processes == 1:
-            work = Work(directory, experiment, dataset, options, team, own)
+            work = Work(
+                directory=directory,
+                experiment=experiment,
+                dataset=dataset,
+                options=options,
+                team=team,
+                header=own,
+            )
             for job in todo:
                 run_job(work, job, watch, stop)
                 team.tell(lambda: results.gather(directory, names))

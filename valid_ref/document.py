@@ -5,6 +5,7 @@ field "kind". `Annotated[.., reader]` leaves reading and naming to the reader, a
 for classes that anybody may bring. Every refusal names the JSON path.
 """
 
+import contextlib
 import difflib
 import enum
 import functools
@@ -39,6 +40,29 @@ class Reader(Protocol):
 
     def schema(self) -> dict[str, Json]:
         """The JSON schema of all values."""
+
+
+def whole_number(text: str) -> int | None:
+    """The integer that a text says in the digits 0-9, as Python writes it; None if it says none.
+
+    Implements: VA-6.
+    """
+    with contextlib.suppress(ValueError):  # also more digits than Python reads
+        return int(text) if text.isascii() else None
+    return None
+
+
+def number(text: str) -> int | float | None:
+    """The finite number that a text says in the digits 0-9 (.1, +3, 1_000); None if it says none.
+
+    Implements: VA-6.
+    """
+    found = whole_number(text)
+    if found is not None or not text.isascii():
+        return found
+    with contextlib.suppress(ValueError):
+        return real if math.isfinite(real := float(text)) else None
+    return None
 
 
 def read_json(text: str) -> Json:
@@ -112,7 +136,7 @@ def structure_by_definition(kind: Any, value: Json, path: str) -> Any:
     if isinstance(kind, type) and attrs.has(kind):
         return _structure_class(kind, value, path)
     if choices := _choices(kind):
-        if value not in choices:
+        if type(value) not in set(map(type, choices)) or value not in choices:
             raise wrong(path, f"one of {', '.join(map(repr, choices))}", value)
         return value if origin is Literal else kind(value)
     return _structure_scalar(kind, value, path)
@@ -423,11 +447,17 @@ def shown(value: Json) -> str:
 
 def _as_text(value: object) -> str:
     """A value that JSON does not have."""
-    with refusing(DocumentError, f"the text of a {type(value).__name__} raises", clause="VA-6"):
+    try:
         return str(value)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # it is anybody's
+        return f"a {type(value).__name__}"
 
 
 def suggestion(name: str, known: Mapping[str, object]) -> str:
     """What was meant instead of a name, or else what there is."""
     close = difflib.get_close_matches(name[:60], known, n=1)
-    return f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(sorted(known))}"
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    return f"; known: {', '.join(sorted(known))}" if known else "; there are none"

@@ -4,10 +4,8 @@ A part is a frozen attrs class whose fields are its options. In a document it is
 `kind` that names the class, or a text: `benign:fraction=0.5`, `my_attacks:Loud:sigma=3`.
 """
 
-import contextlib
 import importlib
 import json
-import math
 import re
 from collections.abc import Mapping
 from importlib.metadata import entry_points
@@ -17,6 +15,7 @@ import attrs
 
 from valid_ref.document import (
     DocumentError,
+    number,
     reader_of,
     schema,
     shown,
@@ -53,6 +52,15 @@ def asking(
     Implements: VA-10.
     """
     return refusing(error, f"{name_of(part)}: {called} raises", clause=clause)
+
+
+@attrs.frozen
+class Installed:
+    """What an entry point gives: the class that its name leads to, or why it cannot be used."""
+
+    name: str
+    part: type | None = None
+    broken: str = ""
 
 
 @attrs.frozen
@@ -100,34 +108,54 @@ class NamedParts:
 
     def registered(self) -> Mapping[str, str]:
         """The entry points of the group: where each name leads."""
-        return {point.name: point.value for point in entry_points(group=self.group)}
+        return {name: targets[0] for name, targets in _targets(self.group).items()}
 
-    def installed(self) -> Mapping[str, type]:
-        """The classes of the entry points by their names."""
-        return {name: self.find(name) for name in sorted(self.registered())}
+    def installed(self) -> tuple[Installed, ...]:
+        """What the entry points of the group give; one that is broken spoils no other.
+
+        Implements: VA-6.
+        """
+        return tuple(map(self._installed, sorted(self.registered())))
+
+    def _installed(self, name: str) -> Installed:
+        if name in self.kinds:
+            return Installed(name, broken="the package itself has a part of this name")
+        try:
+            return Installed(name, self.find(name))
+        except DocumentError as error:
+            return Installed(name, broken=error.message.partition(": ")[2])
 
     def _words(self, text: str, path: str) -> dict[str, Any]:
         """The object that a text stands for."""
-        name, _colon, rest = text.partition(":")
+        name, colon, rest = text.partition(":")
         found = IN_A_MODULE.fullmatch(text)
         if found is not None and name not in self.kinds:
-            name, rest = found[1], found[2] or ""
-        return {"kind": name, **options_of(rest, path)}
+            name, colon, rest = found[1], ":" if found[2] is not None else "", found[2] or ""
+        return {"kind": name, **(options_of(rest, path) if colon else {})}
 
     def find(self, name: object, path: str = "$") -> type:
         """The class with this name, which has all that a part needs."""
         if isinstance(name, str) and name in self.kinds:
             return self.kinds[name]
-        registered = self.registered()
-        target = registered.get(name, name) if isinstance(name, str) else ""
+        registered = _targets(self.group)
+        targets = registered.get(name, ()) if isinstance(name, str) else ()
+        place = f"{path}.kind"
+        if targets:
+            place += f": the entry point {name!r} of the group {self.group}"
+            if len(targets) > 1:
+                said = " and ".join(targets)
+                raise DocumentError(f"{place} stands for several: {said}", clause="VA-6")
+        target = targets[0] if targets else str(name)
         if IN_A_MODULE.fullmatch(target) is None:
+            if targets:
+                raise DocumentError(f"{place} is {target!r}, not module:Name", clause="VA-6")
             known = {**self.kinds, **registered}
             raise DocumentError(
-                f"{path}.kind: no {self.what} is called {shown(name)} (a class of your own: "
+                f"{place}: no {self.what} is called {shown(name)} (a class of your own: "
                 f"module:Name){suggestion(str(name), known)}",
                 clause="VA-6",
             )
-        found = _imported(target, path)
+        found = _imported(target, place)
         self.require(found, path)
         return found
 
@@ -159,9 +187,14 @@ class NamedParts:
 
 
 def options_of(text: str, path: str = "$") -> dict[str, Any]:
-    """The options in `name=value,name=value`; none may stand there twice."""
+    """The options in `name=value,name=value`; none may stand there twice, and none be empty.
+
+    Implements: VA-6.
+    """
     found: dict[str, Any] = {}
-    for item in filter(None, OPTIONS.split(text)):
+    for item in OPTIONS.split(text):
+        if not item.strip():
+            raise wrong(path, "an option such as name=value after every colon and comma", text)
         key, _equals, value = item.partition("=")
         if key.strip() in found:
             raise DocumentError(f"{path}.{key.strip()}: stands twice in {text!r}", clause="VA-6")
@@ -174,20 +207,17 @@ def value_of(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):  # also an integer of too many digits
-        pass
-    for number in (int, float):
-        with contextlib.suppress(ValueError):
-            if math.isfinite(found := number(text)):
-                return found
-    return text
+        found = number(text)
+        return text if found is None else found
 
 
 def parse_part(kind: Any, text: str, path: str) -> Any:
     """A part from `kind:name=value,name=value`; values are JSON, or else plain strings."""
     if reader_of(kind) is not None:
         return structure(kind, text, path)
-    name, _colon, rest = text.partition(":")
-    return structure(kind, {"kind": name, **options_of(rest, path)}, path)
+    name, colon, rest = text.partition(":")
+    options = options_of(rest, path) if colon else {}
+    return structure(kind, {"kind": name, **options}, path)
 
 
 def part_of(kind: Any, value: object, path: str) -> Any:
@@ -215,11 +245,20 @@ def refuse_class(value: object, path: str) -> None:
         )
 
 
-def _imported(target: str, path: str) -> type:
+def _imported(target: str, place: str) -> type:
     """The class at `module:Name`."""
     module, _colon, name = target.partition(":")
-    with refusing(DocumentError, f"{path}.kind: cannot import {module}:", clause="VA-6"):
+    with refusing(DocumentError, f"{place}: cannot import {module}:", clause="VA-6"):
         found = getattr(importlib.import_module(module), name, None)
     if not isinstance(found, type):
-        raise DocumentError(f"{path}.kind: {module} has no class {name}", clause="VA-6")
+        raise DocumentError(f"{place}: {module} has no class {name}", clause="VA-6")
+    return found
+
+
+def _targets(group: str) -> Mapping[str, tuple[str, ...]]:
+    """The entry points of a group: all places where each name leads."""
+    found: dict[str, tuple[str, ...]] = {}
+    for point in entry_points(group=group):
+        before = found.get(point.name, ())
+        found[point.name] = before if point.value in before else (*before, point.value)
     return found

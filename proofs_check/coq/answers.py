@@ -164,7 +164,10 @@ def _answer_lattice(row: Row) -> list[int]:
         stepped = [1, *(n for v in step(parameters, 1, Y, gradient * 1.0) for n in write_vector(v))]
     except LatticeError:
         stepped = [0]
-    rest = (residual(parameters, 1, own, neighbours, x, gamma), read_gradient(parameters, 1, gamma))
+    rest = (
+        residual(parameters, 1, previous=own, neighbours=neighbours, x=x, gamma=gamma),
+        read_gradient(parameters, 1, gamma),
+    )
     return [
         *write_vector(Y),
         *stepped,

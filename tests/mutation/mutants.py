@@ -37,6 +37,8 @@ CHOICE = ("tests/valid_ref/kernels/test_choice.py",)
 POLYHASH = ("tests/valid_ref/kernels/test_polyhash.py",)
 STEPS = ("tests/valid_ref/kernels/test_steps.py",)
 SUMS = ("tests/valid_ref/kernels/test_sums.py",)
+WEAKENED = ("tests/valid_ref/oracle/test_oracle_weakened.py",)
+DOCUMENTS = ("tests/valid_ref/test_document.py",)
 CHECK, READER, FLIPS, RELATION, SCALE, CLI, FLOOD, SAID = (
     (f"tests/valid_ref/oracle/test_oracle_{name}.py",)
     for name in ("check", "reader", "flips", "relation", "scale", "cli", "flood", "said")
@@ -404,7 +406,7 @@ MUTANTS = (
             "int.from_bytes(self.child(domain, *numbers).secret) % limit",
             "int.from_bytes(self.child(domain, *numbers).secret) % 128 % limit", COINS),
     _mutant("AD-3", "the adversary gets the problem with all coins", "adversary/attack.py",
-            "return cls(own, problem.public(), byzantine,", "return cls(own, problem, byzantine,", COINS),
+            "problem=problem.public(),", "problem=problem,", COINS),
     _mutant("AD-3", "the adversary gets the samples of all", "adversary/attack.py",
             "for agent in sorted(byzantine)}\n        own",
             "for agent in range(len(problem.losses))}\n        own", COINS),
@@ -961,13 +963,16 @@ MUTANTS = (
     _mutant("LE-1", "readings that lean validation has not", _P,
             "if printed or checked_keys is not CheckedKeys.ALL:", "if False:", LEAN),
     _mutant("LE-3", "a sum that wraps", _P,
-            'if reach >= self.field.prime and "range" not in lean.without:', "if False:", LEAN + LEAN_ATTACKS),
+            'if objection is not None and "range" not in lean.without:', "if False:", LEAN),
     _mutant("LE-3", "the rule is off by one", _P,
-            'if reach >= self.field.prime and "range"', 'if reach > self.field.prime + 1 and "range"', LEAN),
+            "if reach < p:", "if reach <= p + 1:", LEAN),
+    _mutant("LE-3", "a scenario says no weights that fit", "scenario/weightings.py",
+            "if _objection(scenario, parameters, c) is None", "if True", BUILD),
     _mutant("LE-3", "norm bounds do not count", _P,
             "limits = [min(pair) for pair in zip(limits, lengths, strict=True)]", "pass", LEAN),
     _mutant("LE-18", "parts that do not exist", _P,
             "if part not in LEAN_PARTS:", "if False:", LEAN),
+    _mutant("LE-18", "a part that is left out twice", _P, "if part in without[:index]:", "if False:", LEAN),
     _mutant("LE-4", "a key in place of an opening", _LV, "if type(opening) is not Opening:", "if False:", LEAN),
     _mutant("LE-4", "openings of any form", _LV,
             "if not is_flooded(limits_of(parameters)[OPENING], opening.value):", "if False:", LEAN),
@@ -1048,4 +1053,19 @@ MUTANTS = (
             'nonce = int.from_bytes(coins.child("nonce").secret)', 'nonce = int.from_bytes(coins.child("share", 0).secret)', LEAN),
     _mutant("VA-6", "a scenario with the paper's validation has other coins", "scenario/scenario.py",
             'del document["validation"]', "pass", COINS),
+    _mutant("RE-8", "what a recording leaves out is no matter", _O + "check.py",
+            "if status is Status.CONFORMS and missing and not allow_weakened:", "if False:", WEAKENED),
+    _mutant("RE-20", "parts of lean validation that are left out are not said", "protocols/weakened.py",
+            "parts = () if parameters.lean is None else parameters.lean.without", "parts = ()", WEAKENED),
+    _mutant("RE-20", "a small p is not said", "protocols/weakened.py", "chance > NOTED_CHANCE,", "False,", WEAKENED),
+    _mutant("VA-6", "digits of any script", "document.py",
+            "return int(text) if text.isascii() else None", "return int(text)", DOCUMENTS),
+    _mutant("VA-6", "an empty option is nothing", "named_parts.py", "if not item.strip():", "if False:", DOCUMENTS),
+    _mutant("AD-9", "an attack on the paper's validation in a lean run", "adversary/attack.py",
+            "if setting.parameters.lean is not None:", "if False:", LEAN_ATTACKS),
+    _mutant("AD-9", "the default phase of an attack is that of the paper's validation", "adversary/broadcasts.py",
+            "return paper if setting.parameters.lean is None else in_lean", "return paper", LEAN_ATTACKS),
+    _mutant("EX-17", "lean validation with weights of 30 bits", _T + "config/load.py",
+            'return {**document, "detection": {"bits": LEAN_BITS, **detection}}', "return document",
+            ("tests/torch_backend/config/test_lean_experiment.py",)),
 )  # fmt: skip

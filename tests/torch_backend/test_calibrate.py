@@ -142,6 +142,8 @@ def test_the_threshold_is_that_of_the_ranked_run_and_not_of_a_pilot(
 @pytest.mark.checks("EX-10", "GV-13")
 def test_both_tails_see_what_is_too_small() -> None:
     weightings = thresholds(attrs.evolve(SETTING, tails=Tails.BOTH), SUMMARIES)
+    [weighting] = weightings.values()
+    assert alarms(weighting, run_of(50)[0]) == (True, True)
     assert alarmed(weightings, run_of(50))
     assert not any(alarmed(weightings, run_of(length)) for length in (101, 102, 103))
 

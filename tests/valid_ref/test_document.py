@@ -10,16 +10,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from valid_ref.adversary.catalogue import AttackPart
 from valid_ref.adversary.data import Benign
 from valid_ref.document import (
     DocumentError,
+    number,
     schema,
     structure,
     structure_by_definition,
     unstructure,
+    whole_number,
 )
+from valid_ref.errors import ValidRefError
+from valid_ref.graph_families import parse_family
 from valid_ref.losses import Noise
-from valid_ref.named_parts import parse_part
+from valid_ref.named_parts import parse_part, value_of
 from valid_ref.scenario import (
     Scenario,
     load_scenario,
@@ -161,7 +166,7 @@ def test_reader_and_schema_refuse_the_same_documents(data: st.DataObject) -> Non
         ('{"checks": [{"weights": {"kind": "exponential", "gamma": 2}}]}', "$.checks[0].weights"),
         ('{"without": ["P99"]}', "no switch P99"),
         ('{"attack": {"kind": "benign"}}', "an attack needs Byzantine agents"),
-        ('{"format": "other"}', "format 'other'"),
+        ('{"format": "other"}', 'format "other"'),
     ],
 )
 def test_wrong_documents_are_refused_with_the_path(text: str, words: str) -> None:
@@ -189,6 +194,38 @@ def test_shorthand_on_the_command_line() -> None:
         parse_part(parts.LossPart, "random-quadratic:dimensio=3", "x")
     with pytest.raises(DocumentError, match=r"\[1\]: expected an integer"):
         parse_integers("1,b")
+
+
+@pytest.mark.checks("VA-6")
+@given(st.integers(), st.sampled_from(["٣", "३", "３", "²", "½"]))
+def test_numbers_are_read_in_the_digits_from_0_to_9_alone(value: int, digit: str) -> None:
+    assert whole_number(str(value)) == number(str(value)) == value_of(str(value)) == value
+    assert number(f"{value}.5") == float(f"{value}.5")
+    for text in (digit, f"{value}{digit}", f".{digit}", f"{digit}e1", "inf", "nan", "1e999", ""):
+        assert whole_number(text) is None
+        assert number(text) is None
+    for text in (digit, f"{value}{digit}", f".{digit}"):
+        assert value_of(text) == text
+        for option in (f"gaussian:sigma={text}", f"isolation:victim={text}"):
+            with pytest.raises(DocumentError):
+                parse_part(AttackPart, option, "--attack")
+        with pytest.raises(DocumentError):
+            parse_integers(text)
+        with pytest.raises(ValidRefError):
+            parse_family(f"complete:{text}")
+
+
+@pytest.mark.checks("VA-6")
+@pytest.mark.parametrize(
+    "rest", [":", ": ", ":,", ":kappa=3,", ":,kappa=3", ":kappa=3,,without=[]"]
+)
+def test_an_option_that_is_empty_is_refused(rest: str) -> None:
+    with pytest.raises(DocumentError, match="expected an option such as name=value after every"):
+        parse_part(parts.ValidationPart, f"lean{rest}", "--validation")
+    own = f"tests.valid_ref.test_named_parts:Loud{rest}"
+    for text in (f"gaussian{rest}", own):
+        with pytest.raises(DocumentError, match="expected an option such as name=value after"):
+            structure(parts.AnyAttack, text, "--attack")
 
 
 def test_every_default_is_written_out() -> None:

@@ -8,9 +8,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from torch_backend.config.experiment import Experiment
+from torch_backend.config.experiment import LEAN_BITS, Experiment
 from torch_backend.errors import ConfigError
-from valid_ref.document import DocumentError, schema, structure
+from valid_ref.document import DocumentError, schema, structure, whole_number
+from valid_ref.inputs import read_text
 from valid_ref.named_parts import value_of
 
 QUICK = "quick"
@@ -53,10 +54,7 @@ def _document(source: str) -> dict[str, Any]:
     if source in shipped:
         text = shipped[source]
     elif path.suffix == ".toml" or path.is_file():
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"cannot read {source}: {error}") from None
+        text = read_text(path, ConfigError)
     else:
         close = difflib.get_close_matches(source, shipped, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(shipped)}"
@@ -69,12 +67,23 @@ def _document(source: str) -> dict[str, Any]:
 
 def _read(source: str, document: Mapping[str, Any]) -> Experiment:
     try:
-        found: Experiment = structure(Experiment, document)
+        found: Experiment = structure(Experiment, _with_lean_bits(document))
     except DocumentError as error:
         path, _colon, rest = error.message.partition(":")
         shown = path.removeprefix("$").removeprefix(".") or "the experiment"
         raise ConfigError(f"{source}: {shown}:{rest}", clause=_clause(error)) from None
     return found
+
+
+def _with_lean_bits(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A document with lean validation that says nothing of the bits of weights: as many as fit.
+
+    Implements: EX-17.
+    """
+    detection = document.get("detection", {})
+    if document.get("validation") != "lean" or not isinstance(detection, Mapping):
+        return document
+    return {**document, "detection": {"bits": LEAN_BITS, **detection}}
 
 
 def _clause(error: DocumentError) -> str:
@@ -115,9 +124,9 @@ def _changed(node: Any, path: list[str], value: Any, change: str) -> Any:
     if isinstance(node, dict):
         return node | {first: _changed(node.get(first, {}), rest, value, change)}
     if isinstance(node, list):
-        if not first.isdigit() or int(first) >= len(node):
+        index = whole_number(first)
+        if index is None or not 0 <= index < len(node):
             raise ConfigError(f"--set {change}: {first!r} is not one of 0..{len(node) - 1}")
-        index = int(first)
         return [*node[:index], _changed(node[index], rest, value, change), *node[index + 1 :]]
     raise ConfigError(f"--set {change}: there is nothing below {first!r} to be set")
 

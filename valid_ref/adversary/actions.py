@@ -1,5 +1,6 @@
 """What an edit does to a message, and the values it can put there; an action never raises."""
 
+import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from types import MappingProxyType
@@ -154,8 +155,8 @@ def vector(entries: tuple[int, ...]) -> npt.NDArray[np.int64]:
 GARBAGE = "garbage"
 """What is sent when an edit does not fit the message: a text, which no phase accepts."""
 
-LONGEST = 40
-"""A field with more digits than this names no tag."""
+NUMBER = re.compile("[0-9]{1,20}")
+"""An agent in a field; one of more digits names no tag."""
 
 NAMED_SLOTS = ("key", FIXED, OPENING, REPORTED, SUM, TOTAL)
 """The slots that are no neighbours."""
@@ -344,7 +345,7 @@ def _changed_entry(value: object, change: Change) -> object:
 def _tag(field: str) -> Tag | None:
     """The tag that a field names; None if it names none."""
     source, slash, slot = field.partition("/")
-    digits = source + ("" if slot in NAMED_SLOTS else slot)
-    if not (slash and source and slot and digits.isdecimal() and len(digits) < LONGEST):
+    digits = [source] if slot in NAMED_SLOTS else [source, slot]
+    if not slash or not all(NUMBER.fullmatch(piece) for piece in digits):
         return None
     return int(source), slot if slot in NAMED_SLOTS else int(slot)

@@ -59,11 +59,19 @@ def first_said(view: CausalView) -> Mapping[int, Message]:
     return next(spoken for spoken in view.history if spoken.phase == view.phase).said
 
 
+def chosen_phase(setting: Setting, phase: str | None, paper: str, in_lean: str) -> str:
+    """The phase that an attack names; if it names none, one of the validation that the run has."""
+    if phase is not None:
+        return phase
+    return paper if setting.parameters.lean is None else in_lean
+
+
 @attrs.frozen
 class SilentSource:
     """No values of one's own in one phase; with `wholly` no word at all there.
 
-    `phase` is LearnModel, a broadcast, a phase of lean validation, or the agreement.
+    `phase` is LearnModel, a broadcast, a phase of lean validation, or the agreement; if none is
+    given, the broadcast of the keys, or the flood of the openings.
 
     Expected: NO_VALUE at every honest agent in a broadcast (VB-8; as printed, without P01, no
     alarm from the broadcast itself). Wholly silent: MISSING_MESSAGE at every honest neighbour.
@@ -71,18 +79,19 @@ class SilentSource:
     """
 
     kind: ClassVar[str] = "silent-source"
-    phase: str = KEYS
+    phase: str | None = None
     wholly: bool = False
 
     def build(self, setting: Setting) -> Deviation:
         """The adversary."""
+        phase = chosen_phase(setting, self.phase, KEYS, lean.OPEN)
         among = (LEARNING, *BROADCASTS, *FLOODS, lean.COMPARE, AGREEMENT)
-        require_phase(setting, self.phase, among=among)
-        if self.phase in (*BROADCASTS, *FLOODS) and not self.wholly:
-            return Deviation(rewriting(self.phase, _without_own))
+        require_phase(setting, phase, among=among)
+        if phase in (*BROADCASTS, *FLOODS) and not self.wholly:
+            return Deviation(rewriting(phase, _without_own))
 
         def adversary(view: CausalView) -> Mapping[Edge, Message]:
-            return dict.fromkeys(view.own_edges) if view.phase == self.phase else {}
+            return dict.fromkeys(view.own_edges) if view.phase == phase else {}
 
         return Deviation(together(quiet, adversary))
 
@@ -97,7 +106,8 @@ class LastRoundEquivocator:
 
     In round |V|-1 (as printed min(|V|, |E|)) receiver number i of a Byzantine agent is told the
     value with i added to its first entry; in the compare round the same again. In a flood of lean
-    validation it is round D, and in its compare round every receiver hears its own digest.
+    validation it is round D, and in its compare round every receiver hears its own digest. If no
+    phase is given, it is the broadcast of the keys, or the flood of the openings.
 
     Expected: DIFFERENT_VALUE at neighbouring honest receivers, NO_VALUE at honest agents further
     away. Without P01 nobody alarms in the broadcast, and honest agents hold different values;
@@ -105,14 +115,15 @@ class LastRoundEquivocator:
     """
 
     kind: ClassVar[str] = "last-round-equivocator"
-    phase: str = KEYS
+    phase: str | None = None
 
     def build(self, setting: Setting) -> Deviation:
         """The adversary."""
-        rounds = require_phase(setting, self.phase, among=(*BROADCASTS, *FLOODS))
+        phase = chosen_phase(setting, self.phase, KEYS, lean.OPEN)
+        rounds = require_phase(setting, phase, among=(*BROADCASTS, *FLOODS))
         last = rounds - 1 if setting.parameters.reading.P01 else rounds
-        last = setting.graph.diameter if self.phase in FLOODS else last
-        prime = _modulus(setting, self.phase)
+        last = setting.graph.diameter if phase in FLOODS else last
+        prime = _modulus(setting, phase)
 
         def rewrite(view: CausalView, edge: Edge, said: Said) -> Message:
             sender, receiver = edge
@@ -121,11 +132,11 @@ class LastRoundEquivocator:
             own = own if isinstance(own, Mapping) else {}
             lies = {t: shifted(v, rank, prime) for t, v in own.items() if t[0] == sender}
             others = {tag: value for tag, value in said.items() if tag not in lies}
-            if view.round < last or (view.round > last and self.phase in FLOODS):
+            if view.round < last or (view.round > last and phase in FLOODS):
                 return others
             return others | lies
 
-        return Deviation(together(echo, rewriting(self.phase, rewrite)))
+        return Deviation(together(echo, rewriting(phase, rewrite)))
 
 
 def echo(view: CausalView) -> Mapping[Edge, Message]:
@@ -153,24 +164,27 @@ def _modulus(setting: Setting, phase: str) -> int | None:
 class RelayTamperer:
     """Passes on what honest agents broadcast with 1 added to the first entry, in every round.
 
+    If no phase is given, it is the broadcast of the hashes, or the flood of the reports.
+
     Expected: DIFFERENT_VALUE at an honest agent at the latest when the values are compared (V2);
     it cannot separate honest agents unseen, whatever the graph. All honest agents end invalid.
     """
 
     kind: ClassVar[str] = "relay-tamperer"
-    phase: str = HASHES
+    phase: str | None = None
     source: int | None = None
 
     def build(self, setting: Setting) -> Deviation:
         """The adversary."""
-        require_phase(setting, self.phase, among=(*BROADCASTS, *FLOODS))
+        phase = chosen_phase(setting, self.phase, HASHES, lean.REPORT)
+        require_phase(setting, phase, among=(*BROADCASTS, *FLOODS))
         sources = setting.honest if self.source is None else (self.source,)
-        prime = _modulus(setting, self.phase)
+        prime = _modulus(setting, phase)
 
         def rewrite(_view: CausalView, _edge: Edge, said: Said) -> Message:
             return {t: shifted(v, 1, prime) if t[0] in sources else v for t, v in said.items()}
 
-        return Deviation(rewriting(self.phase, rewrite))
+        return Deviation(rewriting(phase, rewrite))
 
 
 @attrs.frozen

@@ -16,6 +16,7 @@ from valid_ref.adversary.attack import (
     honest_message,
     in_learning,
     quiet,
+    require_paper,
     together,
 )
 from valid_ref.adversary.reports import known_keys
@@ -47,6 +48,8 @@ class EarlyKeys:
     def build(self, setting: Setting) -> Deviation:
         """The adversary."""
         parameters = setting.parameters
+        if self.known is None:
+            require_paper(setting)
         if self.known is None and parameters.reading.P11:
             raise AttackError(
                 "keys are drawn after the learning, so none is known: P11 is repaired",

@@ -19,11 +19,11 @@ from valid_ref.adversary.attack import (
     in_learning,
     on_lattice,
     quiet,
-    require_phase,
+    require_paper,
     together,
     units,
 )
-from valid_ref.adversary.broadcasts import BROADCASTS, Said, first_said, rewriting, with_values
+from valid_ref.adversary.broadcasts import Said, first_said, rewriting, with_values
 from valid_ref.adversary.own_words import what_was_sent
 from valid_ref.lattice import IntVector
 from valid_ref.machine import Adversary, CausalView, Edge, Message
@@ -54,7 +54,7 @@ class HiddenHashes:
 
     def build(self, setting: Setting) -> Deviation:
         """The adversary."""
-        require_phase(setting, HASHES, among=BROADCASTS)
+        require_paper(setting)
         fronts = fronts_of(setting)
         stand = _stands(setting, fronts, self.size)
 

@@ -403,6 +403,7 @@ class EarlyValue:
 
     def build(self, setting: Setting) -> Deviation:
         """The adversary."""
+        _lean(setting)
         require_phase(setting, self.phase, among=FLOODS)
 
         def rewrite(view: CausalView, _edge: Edge, said: Said) -> Message:

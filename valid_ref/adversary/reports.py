@@ -14,11 +14,11 @@ from valid_ref.adversary.attack import (
     honest_neighbours,
     in_learning,
     on_lattice,
-    require_phase,
+    require_paper,
     together,
     units,
 )
-from valid_ref.adversary.broadcasts import BROADCASTS, Said, rewriting, with_values
+from valid_ref.adversary.broadcasts import Said, rewriting, with_values
 from valid_ref.adversary.gradients import InconsistentGradient
 from valid_ref.hashing import hash_vector
 from valid_ref.machine import CausalView, Edge, Message
@@ -79,11 +79,11 @@ class HashLiar:
 
     def build(self, setting: Setting) -> Deviation:
         """The adversary."""
+        require_paper(setting)
         if self.before_keys and setting.parameters.reading.P09:
             raise AttackError(
                 "no hash is broadcast before the keys: P09 is repaired", clause="LV-6"
             )
-        require_phase(setting, HASHES, among=BROADCASTS)
         owners = range(setting.graph.agents) if self.key is None else (self.key,)
         added = {4 * owner + self.which.index: 1 for owner in owners}
         prime = setting.parameters.field.prime
@@ -119,7 +119,7 @@ class FalseReport:
 
     def build(self, setting: Setting) -> Deviation:
         """The adversary."""
-        require_phase(setting, HASHES, among=BROADCASTS)
+        require_paper(setting)
         prime, lattice = setting.parameters.field.prime, setting.parameters.lattice
         lowered = -self.units * pow(1 << lattice.precision.step_bits, -1, prime)
         agents = range(setting.graph.agents)
@@ -172,7 +172,7 @@ class EstimateLiar:
         """The adversary."""
         if self.norm and setting.parameters.reading.P27:
             raise AttackError("there is an lhat to lie about only without P27", clause="GV-3")
-        require_phase(setting, ESTIMATES, among=BROADCASTS)
+        require_paper(setting)
         place = setting.parameters.lattice.dimension if self.norm else 0
 
         def rewrite(_view: CausalView, edge: Edge, said: Said) -> Message:
@@ -206,6 +206,7 @@ class BalancedReport:
 
     def build(self, setting: Setting) -> Deviation:
         """The adversary."""
+        require_paper(setting)
         scapegoats = {b: _scapegoats(setting, b) for b in sorted(setting.byzantine)}
         parameters = setting.parameters
         residual = np.eye(parameters.lattice.dimension, dtype=np.int64)[0]
@@ -263,7 +264,7 @@ class LoneVictim:
 
     def build(self, setting: Setting) -> Deviation:
         """The adversary."""
-        require_phase(setting, HASHES, among=BROADCASTS)
+        require_paper(setting)
         parameters, script = setting.parameters, self.script(setting)
 
         def learning(view: CausalView) -> dict[Edge, Message]:

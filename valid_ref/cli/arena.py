@@ -75,12 +75,14 @@ def arena(
     bounds: options.Bounds = None,
     weights: options.Weights = None,
     thresholds: options.Thresholds = None,
+    level: options.Level = None,
     validation: options.Validation = None,
     byzantine: options.Byzantine = None,
     attack: options.Attack = None,
     seed: options.Seed = None,
     coins: options.Coins = None,
     eps_success: options.EpsSuccess = None,
+    jobs: options.Jobs = 1,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="RUN.zip, or an empty or new directory."),
@@ -113,6 +115,7 @@ def arena(
         bounds=bounds,
         weights=weights,
         thresholds=thresholds,
+        level=level,
         validation=validation,
         byzantine=byzantine,
         attack=attack,
@@ -122,7 +125,7 @@ def arena(
     )
     require_outputs(recordings={"--output": output}, inputs={"SCENARIO": scenario})
     chosen = settled(options.chosen_scenario(scenario, given))
-    prepared = prepare_shown(chosen, hidden=as_json or quiet)
+    prepared = prepare_shown(chosen, hidden=as_json or quiet, jobs=jobs)
     pairs = [_pair(text) for text in agent or []]
     commands = assigned(pairs, prepared.parameters.graph.agents, prepared.byzantine)
     try:

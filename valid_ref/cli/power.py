@@ -14,6 +14,7 @@ from valid_ref.cli.outputs import require_outputs
 from valid_ref.cli.progress import prepare_shown, progress
 from valid_ref.cli.summary import certified_words
 from valid_ref.document import unstructure
+from valid_ref.outputs import writing
 from valid_ref.power import Confirmed, Found, PowerError, Searches, confirm, pushes, worst
 from valid_ref.report.curves import draw_harm, require_matplotlib
 from valid_ref.scenario.build import Prepared
@@ -33,12 +34,18 @@ def power(
     graph: options.Graph = None,
     loss: options.Loss = None,
     rounds: options.Rounds = None,
+    schedule: options.Steps = None,
+    bounds: options.Bounds = None,
     weights: options.Weights = None,
     thresholds: options.Thresholds = None,
     level: options.Level = None,
     byzantine: options.Byzantine = None,
     without: options.Without = None,
+    validation: options.Validation = None,
     seed: options.Seed = None,
+    coins: options.Coins = None,
+    eps_success: options.EpsSuccess = None,
+    jobs: options.Jobs = 1,
     directions: Annotated[
         int, typer.Option(min=1, max=MOST, help="Axes to push along, of least curvature first.")
     ] = 2,
@@ -63,12 +70,17 @@ def power(
         graph=graph,
         loss=loss,
         rounds=rounds,
+        schedule=schedule,
+        bounds=bounds,
         weights=weights,
         thresholds=thresholds,
         level=level,
         byzantine=byzantine,
         without=without,
+        validation=validation,
         seed=seed,
+        coins=coins,
+        eps_success=eps_success,
     )
     require_outputs(
         directories={"--output": output}, written=WRITTEN, inputs={"SCENARIO": scenario}
@@ -78,7 +90,7 @@ def power(
     chosen = options.chosen_scenario(scenario, given)
     if chosen.seed is None and chosen.coins is None:
         chosen = attrs.evolve(chosen, seed=0)  # so that an interrupted search can go on
-    prepared = prepare_shown(chosen, hidden=as_json)
+    prepared = prepare_shown(chosen, hidden=as_json, jobs=jobs)
     wanted = pushes(prepared, directions=directions, repeats=repeats_)
     with progress("searches", len(wanted), hidden=as_json) as show:
         found = Searches(output / "searches.jsonl").all(prepared, wanted, show)
@@ -94,7 +106,9 @@ def power(
                 clause="VA-6",
             )
     document = _document(prepared, rows, checked)
-    (output / "summary.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    with writing(output, "--output"):
+        text = json.dumps(document, indent=1) + "\n"
+        (output / "summary.json").write_text(text, encoding="utf-8")
     if as_json:
         typer.echo(json.dumps(document))
     else:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from valid_ref.cli import options
 from valid_ref.cli.outputs import require_outputs
 from valid_ref.cli.progress import progress, run_shown
 from valid_ref.oracle import (
@@ -24,9 +25,10 @@ from valid_ref.oracle import (
 from valid_ref.oracle import check as check_recording
 from valid_ref.oracle import diff as first_difference
 from valid_ref.oracle.divergence import LONGEST_LINE
+from valid_ref.outputs import writing
 from valid_ref.printable import clause_words, printable
 from valid_ref.protocols.valid import Valid
-from valid_ref.scenario import Scenario, load_scenario
+from valid_ref.protocols.weakened import checked_less, left_out
 
 RecordingPath = Annotated[Path, typer.Argument(help="A recording: a directory or a zip.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
@@ -37,6 +39,22 @@ def record(
         Path, typer.Option("--output", "-o", help="RUN.zip, or an empty or new directory.")
     ],
     scenario: Annotated[Path | None, typer.Argument(help="A scenario file (JSON).")] = None,
+    graph: options.Graph = None,
+    loss: options.Loss = None,
+    rounds: options.Rounds = None,
+    schedule: options.Steps = None,
+    bounds: options.Bounds = None,
+    weights: options.Weights = None,
+    thresholds: options.Thresholds = None,
+    level: options.Level = None,
+    byzantine: options.Byzantine = None,
+    attack: options.Attack = None,
+    without: options.Without = None,
+    validation: options.Validation = None,
+    seed: options.Seed = None,
+    coins: options.Coins = None,
+    eps_success: options.EpsSuccess = None,
+    jobs: options.Jobs = 1,
     anonymous: Annotated[
         bool, typer.Option("--anonymous", help="Do not record who is Byzantine.")
     ] = False,
@@ -49,12 +67,31 @@ def record(
     \b
     Examples:
       valid-ref record -o run.zip
+      valid-ref record --validation lean --byzantine 4 --attack equivocation -o run.zip
       valid-ref record scenario.json -o run.zip --anonymous
     """  # noqa: D301 - \b keeps the lines of the examples apart
     require_outputs(recordings={"--output": output}, inputs={"SCENARIO": scenario})
-    chosen = Scenario() if scenario is None else load_scenario(scenario)
-    finished = run_shown(chosen, hidden=quiet or as_json)
-    record_run(finished, output, byzantine_known=not anonymous, checksums=checksums)
+    given = options.Chosen(
+        graph=graph,
+        loss=loss,
+        rounds=rounds,
+        schedule=schedule,
+        bounds=bounds,
+        weights=weights,
+        thresholds=thresholds,
+        level=level,
+        byzantine=byzantine,
+        attack=attack,
+        without=without,
+        validation=validation,
+        seed=seed,
+        coins=coins,
+        eps_success=eps_success,
+    )
+    chosen = options.chosen_scenario(scenario, given)
+    finished = run_shown(chosen, hidden=quiet or as_json, jobs=jobs)
+    with writing(output, "--output"):
+        record_run(finished, output, byzantine_known=not anonymous, checksums=checksums)
     rounds, outcome = len(finished.execution.rounds), finished.outcome
     if as_json:
         typer.echo(json.dumps({"path": str(output), "rounds": rounds, "outcome": outcome}))
@@ -69,6 +106,13 @@ def check(
     agent: Annotated[
         list[int] | None, typer.Option(help="Replay this agent only; may be repeated.")
     ] = None,
+    allow_weakened: Annotated[
+        bool,
+        typer.Option(
+            "--allow-weakened",
+            help="A run that leaves repairs or necessary parts out may conform too.",
+        ),
+    ] = False,
     as_json: AsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdict only.")] = False,
     schema: Annotated[
@@ -76,6 +120,9 @@ def check(
     ] = False,
 ) -> None:
     """Replay a recording; exit status 0 only if it conforms.
+
+    A run that leaves repairs of the paper or necessary parts of lean validation out is called
+    weakened, with exit status 1, unless --allow-weakened says that this is meant.
 
     \b
     Examples:
@@ -91,7 +138,9 @@ def check(
     opened = open_recording(recording)
     _require_agents(agent or (), opened)
     with progress("rounds", Valid(opened.parameters).rounds, hidden=as_json or quiet) as watch:
-        verdict = check_recording(opened, agents=agent or None, watch=watch)
+        verdict = check_recording(
+            opened, agents=agent or None, watch=watch, allow_weakened=allow_weakened
+        )
     shown = verdict.status.value if quiet else render_verdict(verdict)
     typer.echo(json.dumps(verdict.as_json()) if as_json else shown)
     raise typer.Exit(0 if verdict.conforms else 1)
@@ -108,6 +157,10 @@ def _require_agents(agents: Iterable[int], opened: Recording) -> None:
 def render_verdict(verdict: Verdict) -> str:
     """A verdict in words."""
     lines = [f"{verdict.status.value}: {verdict.reason}"]
+    if verdict.left_out:
+        lines.append(f"left out: {', '.join(verdict.left_out)}")
+    if verdict.checked_less:
+        lines.append(f"checked less: {'; '.join(verdict.checked_less)}")
     lines += [str(divergence) for divergence in verdict.divergences]
     if verdict.divergences:
         agents = ", ".join(map(str, verdict.need_freedom))
@@ -175,7 +228,9 @@ def summarise(opened: Recording) -> dict[str, Any]:
         "learning_rounds": header.rounds,
         "prime": header.prime,
         "byzantine": None if header.byzantine is None else list(header.byzantine),
-        "repairs_turned_off": list(header.without),
+        "validation": "paper" if header.lean is None else f"lean, kappa = {header.lean.kappa}",
+        "left_out": list(left_out(opened.parameters)),
+        "checked_less": list(checked_less(opened.parameters)),
         "flood_held": list(header.flood_held),
         "bytes": opened.bytes,
         "finished": opened.finished,

@@ -1,7 +1,6 @@
 """`valid-ref report` and `valid-ref demo`: runs as one HTML page that needs nothing else."""
 
 import json
-import zipfile
 from pathlib import Path
 from typing import Annotated
 
@@ -13,10 +12,13 @@ from valid_ref.cli import options
 from valid_ref.cli.outputs import require_outputs
 from valid_ref.cli.progress import run_shown
 from valid_ref.cli.summary import summary
+from valid_ref.document import DocumentError
 from valid_ref.explore.counterexample import FORMAT as SCRIPT_FORMAT
 from valid_ref.explore.counterexample import Script, replay_script
+from valid_ref.inputs import is_archive, read_text
 from valid_ref.named_parts import name_of
 from valid_ref.oracle import check, open_recording
+from valid_ref.outputs import writing
 from valid_ref.printable import printable
 from valid_ref.report import (
     PageView,
@@ -52,9 +54,11 @@ def report(
     byzantine: options.Byzantine = None,
     attack: options.Attack = None,
     without: options.Without = None,
+    validation: options.Validation = None,
     seed: options.Seed = None,
     coins: options.Coins = None,
     eps_success: options.EpsSuccess = None,
+    jobs: options.Jobs = 1,
     output: Output = Path("report.html"),
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the view as JSON instead of writing a page.")
@@ -84,13 +88,14 @@ def report(
         byzantine=byzantine,
         attack=attack,
         without=without,
+        validation=validation,
         seed=seed,
         coins=coins,
         eps_success=eps_success,
     )
     if not as_json:
         require_outputs(files={"--output": output}, inputs={"SOURCE": source})
-    watched = _watched(source, chosen, hidden=quiet or as_json)
+    watched = _watched(source, chosen, jobs=jobs, hidden=quiet or as_json)
     title = f"A run of VALID: {watched.label if source is None else printable(source.name)}"
     view = view_of(title, subtitle(watched), [watched], load_specification())
     if as_json:
@@ -128,21 +133,22 @@ def demo(
     write_page(output, view, quiet=quiet)
 
 
-def write_page(output: Path, view: PageView, *, quiet: bool) -> None:
-    """Write a page, and print where it is unless quiet."""
+def write_page(output: Path, view: PageView, *, quiet: bool, option: str = "--output") -> None:
+    """Write a page, and print where it is unless quiet; `option` named the place."""
     text = render_page(view)
-    output.write_text(text, encoding="utf-8")
+    with writing(output, option):
+        output.write_text(text, encoding="utf-8")
     if not quiet:
         typer.echo(
             f"{printable(output)} ({len(text.encode()) / 1000:.0f} kB): open it in a browser"
         )
 
 
-def _watched(source: Path | None, chosen: options.Chosen, *, hidden: bool) -> Watched:
+def _watched(source: Path | None, chosen: options.Chosen, *, jobs: int, hidden: bool) -> Watched:
     """What a file holds; options go with scenarios only."""
     label = "the default scenario" if source is None else printable(source.stem)
     script = None if source is None else read_script(source)
-    recorded = source is not None and (source.is_dir() or zipfile.is_zipfile(source))
+    recorded = source is not None and (source.is_dir() or is_archive(source))
     if (script or recorded) and chosen != options.Chosen():
         raise typer.BadParameter("a recording or counterexample takes no options of a scenario")
     if script is not None:
@@ -154,14 +160,14 @@ def _watched(source: Path | None, chosen: options.Chosen, *, hidden: bool) -> Wa
     if source is None and chosen != options.Chosen():
         attack = scenario.attack
         label = "everybody honest" if attack is None else f"attack {name_of(attack)}"
-    return watch_run(run_shown(scenario, hidden=hidden), label)
+    return watch_run(run_shown(scenario, hidden=hidden, jobs=jobs), label)
 
 
 def read_script(path: Path) -> Script | None:
     """A counterexample of the explorer, if the file holds one."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        data = json.loads(read_text(path, DocumentError))
+    except (DocumentError, ValueError, RecursionError):
         return None
     named = isinstance(data, dict) and data.get("format") == SCRIPT_FORMAT
     return Script.from_json(data) if named else None

@@ -7,6 +7,7 @@ from valid_ref.alarms import Raised
 from valid_ref.guarantees.admissible import Distance
 from valid_ref.guarantees.outcome import Judgement
 from valid_ref.printable import clause_words
+from valid_ref.protocols.weakened import left_out
 from valid_ref.runs import Run
 
 MEANING = {
@@ -27,8 +28,8 @@ def summary(finished: Run, console: Console) -> None:
         f"T = {lattice.schedule.rounds}, p = {parameters.field.prime}, "
         f"{len(execution.rounds)} rounds"
     )
-    if parameters.reading.turned_off:
-        console.print(f"repairs turned off: {', '.join(parameters.reading.turned_off)}")
+    if missing := left_out(parameters):
+        console.print(f"left out: {', '.join(missing)}", soft_wrap=True)
     console.print(_agents(finished))
     alarms = [one for state in execution.states.values() for one in state.memory.alarms]
     if alarms:

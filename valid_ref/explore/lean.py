@@ -14,6 +14,7 @@ from valid_ref.explore.lean_plays import KINDS, SHAPES, Play, plays, tiny_parame
 from valid_ref.explore.settings import ExploreError
 from valid_ref.graph import AgentGraph, assumption_1_plus
 from valid_ref.graph_families import connected_graphs
+from valid_ref.inputs import read_text
 
 # Counting.
 
@@ -40,7 +41,14 @@ class LeanTally:
         each = one.others if by_key else 1
         unseen *= each
         at, beyond = unseen == one.bound, unseen > one.bound
-        return cls(1, runs, runs * each, unseen, int(at), int(beyond))
+        return cls(
+            lies=1,
+            runs=runs,
+            tuples=runs * each,
+            unseen=unseen,
+            at_the_bound=int(at),
+            beyond=int(beyond),
+        )
 
     def __add__(self, other: "LeanTally") -> "LeanTally":
         return LeanTally(*map(sum, zip(attrs.astuple(self), attrs.astuple(other), strict=True)))
@@ -165,7 +173,7 @@ FORMAT = "valid-ref explored lean 1"
 
 def record_lean(path: Path, found: LeanExploration, measured: Mapping[str, Any]) -> None:
     """Write the counts into a manifest, in the place of earlier ones of equal settings."""
-    entries = read_json(path.read_text(encoding="utf-8"))["explorations"] if path.exists() else []
+    entries = read_json(read_text(path, ExploreError))["explorations"] if path.exists() else []
     settings = unstructure(found.settings)
     new = {"settings": settings, "counts": found.counts(), "measured": dict(measured)}
     kept = [entry for entry in entries if entry["settings"] != settings]

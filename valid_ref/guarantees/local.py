@@ -118,7 +118,12 @@ def _breaks_relation(execution: Execution, common: Mapping[int, Transcript], v: 
     for t, message in enumerate(common[v], start=1):
         heard = [before[u] for u in neighbours]
         left = residual(
-            parameters.lattice, t, before[v], heard, message.model, message.scaled_gradient
+            parameters.lattice,
+            t,
+            previous=before[v],
+            neighbours=heard,
+            x=message.model,
+            gamma=message.scaled_gradient,
         )
         if left.any():
             return True

@@ -1,4 +1,4 @@
-"""The verdict on a recording: conforms, diverges or cannot tell, and its outcome."""
+"""The verdict on a recording: conforms, weakened, diverges or cannot tell, and its outcome."""
 
 import enum
 import math
@@ -22,6 +22,7 @@ from valid_ref.oracle.replay import AgentReplay, ConfirmedMessages, replayed
 from valid_ref.printable import printable
 from valid_ref.protocols.remembered import Replayed
 from valid_ref.protocols.valid import ValidState
+from valid_ref.protocols.weakened import checked_less, left_out
 from valid_ref.scenario.build import build_losses
 from valid_ref.scenario.parts import Logistic, Quadratics, RandomQuadratics, Ridge
 from valid_ref.scenario.scenario import Scenario
@@ -158,12 +159,13 @@ def _size(losses: Losses, agents: int) -> tuple[int, int]:
 
 
 class Status(enum.Enum):
-    """Three values; what the oracle cannot decide is never called wrong.
+    """Four values; what the oracle cannot decide is never called wrong.
 
     Implements: RE-8.
     """
 
     CONFORMS = "conforms"
+    WEAKENED = "weakened"
     DIVERGES = "diverges"
     CANNOT_TELL = "cannot tell"
 
@@ -174,9 +176,10 @@ class Verdict:
 
     `judged` are the agents that were replayed, `divergences` the first one of each that has one;
     `rounds` is how many complete rounds there are. `deviations` are the first ones of agents that
-    are known to be Byzantine, which count for nothing.
+    are known to be Byzantine, which count for nothing. `left_out` are the necessary parts of the
+    protocol that the header leaves out, `checked_less` what its parameters leave unchecked.
 
-    Implements: RE-8, RE-10.
+    Implements: RE-8, RE-10, RE-20.
     """
 
     status: Status
@@ -186,10 +189,15 @@ class Verdict:
     rounds: int
     findings: Findings | None = None
     deviations: tuple[Divergence, ...] = ()
+    left_out: tuple[str, ...] = ()
+    checked_less: tuple[str, ...] = ()
 
     @property
     def conforms(self) -> bool:
-        """Whether everything is as the specification says."""
+        """Whether everything is as the specification says, or as a weakened one that was asked for.
+
+        Implements: RE-8.
+        """
         return self.status is Status.CONFORMS
 
     @property
@@ -218,6 +226,8 @@ class Verdict:
         return {
             "verdict": self.status.value,
             "reason": self.reason,
+            "left_out": list(self.left_out),
+            "checked_less": list(self.checked_less),
             "judged": list(self.judged),
             "rounds": self.rounds,
             "need_byzantine_freedom": list(self.need_freedom),
@@ -233,12 +243,14 @@ def check(
     *,
     agents: Collection[int] | None = None,
     watch: Callable[[int], None] | None = None,
+    allow_weakened: bool = False,
 ) -> Verdict:
     """Replay every honest agent, or these agents, and compare word by word.
 
     Agents not known to be Byzantine are taken for honest. `watch` is told each finished round.
+    A run whose header leaves necessary parts out conforms only with `allow_weakened`.
 
-    Implements: RE-8, RE-9, RE-10, RE-11.
+    Implements: RE-8, RE-9, RE-10, RE-11, RE-20.
     """
     known = recording.header.byzantine
     n = recording.header.agents
@@ -253,7 +265,13 @@ def check(
     finished, rounds = _walk(recording, [*replays, *liars], measures, confirmed, watch)
     divergences = tuple(r.divergence for r in replays if r.divergence is not None)
     whole = agents is None
+    missing = left_out(recording.parameters)
     status, reason = _status(recording, divergences, judged, rounds, whole=whole)
+    if status is Status.CONFORMS and missing and not allow_weakened:
+        status = Status.WEAKENED
+        reason = (
+            "every word is as the header asks, but nothing is promised without what it leaves out"
+        )
     findings = None
     if whole and finished and not divergences and known is not None:
         states = {r.agent: r.state for r in replays if r.state is not None}
@@ -267,6 +285,8 @@ def check(
         rounds=rounds,
         findings=findings,
         deviations=deviations,
+        left_out=missing,
+        checked_less=checked_less(recording.parameters, 1 if known is None else n - len(known)),
     )
 
 

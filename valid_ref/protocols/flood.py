@@ -163,7 +163,12 @@ class Flood:
 
         for sender in self.routes.graph.neighbours(state.agent):
             told = self._entries(
-                inbox.get(sender), sender, state.agent, round_number, held, object_to
+                inbox.get(sender),
+                sender=sender,
+                receiver=state.agent,
+                round_number=round_number,
+                held=held,
+                object_to=object_to,
             )
             for tag, value, (first, last) in told:
                 # What was adopted has been looked at; one's own value has not.

@@ -209,7 +209,14 @@ def lean_stages(parameters: ValidParameters, measures: Plain) -> tuple[Stage, ..
             count = parameters.graph.agents if tag[1] == TOTAL else routes.sizes[tag[0]]
             return measures.is_sum(value, count)
 
-        return Flood(routes, phase, slot, well_formed, last, measures.added if tree else None)
+        return Flood(
+            routes,
+            phase=phase,
+            slot=slot,
+            well_formed=well_formed,
+            last=last,
+            adding=measures.added if tree else None,
+        )
 
     return (
         FixStage(parameters, measures, flood(lean.FIX, lean.FIXED, tree=not late)),

@@ -206,13 +206,15 @@ def check_lean_reading(reading: Reading, checked_keys: "CheckedKeys") -> None:
 
 
 def check_lean(kappa: int, without: tuple[str, ...]) -> None:
-    """Refuse a number of keys below 1 or beyond all use, and parts that do not exist.
+    """Refuse a number of keys below 1 or beyond all use, and parts unknown or named twice.
 
     Implements: LE-1, LE-18.
     """
     if type(kappa) is not int or not 1 <= kappa <= LARGEST_KAPPA:
         raise ParameterError(f"kappa = {kappa} keys, not in 1..{LARGEST_KAPPA}", clause="LE-1")
-    for part in without:
+    for index, part in enumerate(without):
+        if part in without[:index]:
+            raise ParameterError(f"without: {part} stands twice in the list", clause="LE-18")
         if part not in LEAN_PARTS:
             raise ParameterError(
                 f"no part {part!r} of lean validation; there are {', '.join(LEAN_PARTS)}",
@@ -279,18 +281,27 @@ class ValidParameters:
         """
         check_lean_reading(self.reading, self.checked_keys)
         for weighting in self.weightings:
-            reach = 2 * self.graph.agents * estimate_limit(self, weighting)
-            if reach >= self.field.prime and "range" not in lean.without:
-                bits = (reach // self.field.prime).bit_length()
-                more = (
-                    "" if self.bounds is not None else "; or norm bounds, of which there are none"
-                )
-                raise ParameterError(
-                    f"weighting {weighting.name}: 2 n sum_t w_t |g(t)| can be {reach}, not below "
-                    f"p = {self.field.prime}, so a sum could wrap; take weights of {bits} bits "
-                    f"less, as in exponential:gamma=0.9,bits=16{more}",
-                    clause="LE-3",
-                )
+            objection = wrap_objection(self, weighting)
+            if objection is not None and "range" not in lean.without:
+                raise ParameterError(objection, clause="LE-3")
+
+
+def wrap_objection(parameters: ValidParameters, weighting: Weighting) -> str | None:
+    """That a sum with these weights could wrap, and what must get smaller; None if it cannot.
+
+    Implements: LE-3.
+    """
+    reach = 2 * parameters.graph.agents * estimate_limit(parameters, weighting)
+    p = parameters.field.prime
+    if reach < p:
+        return None
+    factor = reach // p + 1
+    none = "norm bounds, of which there are none"
+    return (
+        f"weighting {weighting.name}: 2 n sum_t w_t |g(t)| can be {reach}, not below p = {p}, so a "
+        f"sum could wrap; it must be {factor} times smaller, by smaller weights, fewer rounds or "
+        + (none if parameters.bounds is None else "tighter norm bounds")
+    )
 
 
 def estimate_limit(parameters: ValidParameters, weighting: Weighting) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from valid_ref.alarms import Alarm
+from valid_ref.document import whole_number
 from valid_ref.machine import Message, Round
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.learn import PHASE as LEARNING
@@ -271,10 +272,9 @@ def _failures(watched: Watched) -> list[CheckCell]:
     failed: dict[tuple[int, int], dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     for checker in watched.honest:
         for alarm in watched.ends[checker].alarms:
-            pair = (alarm.about or "").split("/")
-            if alarm.reason in LETTERS and len(pair) == 2 and all(p.isdigit() for p in pair):
-                key = (int(pair[0]), int(pair[1]))
-                failed[key][LETTERS[alarm.reason]].add(checker)
+            match [*map(whole_number, (alarm.about or "").split("/"))]:
+                case [int(agent), int(owner)] if alarm.reason in LETTERS:
+                    failed[agent, owner][LETTERS[alarm.reason]].add(checker)
     return [
         CheckCell(agent, owner, tuple(sorted(kinds)), len(set[int]().union(*kinds.values())))
         for (agent, owner), kinds in sorted(failed.items())

@@ -14,12 +14,13 @@ from valid_ref.lattice import from_lattice
 from valid_ref.losses import Problem
 from valid_ref.machine import Round
 from valid_ref.named_parts import name_of
-from valid_ref.oracle import Divergence, Recording, Verdict
+from valid_ref.oracle import Divergence, Recording, Status, Verdict
 from valid_ref.oracle.check import recorded_problem
 from valid_ref.printable import printable
 from valid_ref.protocols.agreement import AgreementState
 from valid_ref.protocols.broadcast import BroadcastState
 from valid_ref.protocols.parameters import ValidParameters
+from valid_ref.protocols.weakened import checked_less, left_out
 from valid_ref.report.view import DivergenceView, Evidence, OutcomeView
 from valid_ref.report.words import OUTCOMES
 from valid_ref.runs import Run
@@ -204,12 +205,15 @@ def watch_replay(replay: PlayedScript, label: str) -> Watched:
 def parameter_facts(parameters: ValidParameters) -> Facts:
     """What is public about a run of Valid."""
     graph, lattice = parameters.graph, parameters.lattice
-    off = parameters.reading.turned_off
+    missing, less = left_out(parameters), checked_less(parameters)
+    lean = parameters.lean
     return (
         ("network", f"{graph.agents} agents, {graph.edge_count} edges"),
         ("model", f"dimension {lattice.dimension}"),
         ("learning rounds", str(lattice.schedule.rounds)),
-        ("repairs turned off", ", ".join(off) if off else "none"),
+        ("validation", "the paper's" if lean is None else f"lean, kappa = {lean.kappa}"),
+        ("left out", ", ".join(missing) or "nothing"),
+        *((("checked less", "; ".join(less)),) if less else ()),
     )
 
 
@@ -261,6 +265,9 @@ def outcome_of_recording(verdict: Verdict, eps_success: float | None) -> Outcome
     conforms = {"conforms": "yes", "diverges": "no"}.get(verdict.status.value, "open")
     first = Evidence("every honest agent follows the specification", conforms, verdict.reason)
     findings = verdict.findings
+    if verdict.status is Status.WEAKENED:
+        said = Evidence("nothing necessary is left out", "no", ", ".join(verdict.left_out))
+        return outcome("wrong", (first, said), "The recording leaves necessary parts out.")
     if findings is None or findings.outcome is None:
         name = "wrong" if conforms == "no" else "unknown"
         meaning = "The recording diverges from the specification." if conforms == "no" else ""

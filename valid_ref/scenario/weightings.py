@@ -1,6 +1,7 @@
 """The weightings of a scenario: weights, thresholds, and where the thresholds come from."""
 
 import math
+from collections.abc import Iterator
 
 import attrs
 
@@ -25,6 +26,7 @@ from valid_ref.protocols.parameters import (
     make_weighting,
     polynomial_weights,
     printed_weights,
+    wrap_objection,
 )
 from valid_ref.scenario.parts import (
     CalibratedThresholds,
@@ -32,6 +34,7 @@ from valid_ref.scenario.parts import (
     Check,
     ConfiguredThresholds,
     Exponential,
+    Lean,
     WeightsPart,
 )
 from valid_ref.scenario.rehearse import Rehearse, rehearse
@@ -69,7 +72,14 @@ def build_weightings(
             found = calibrated[check.name]
         else:
             alone = attrs.evolve(trial, weightings=(provisional,))
-            found, said = _given(scenario, alone, problem, delta, check, check.thresholds)
+            found, said = _given(
+                scenario=scenario,
+                trial=alone,
+                problem=problem,
+                delta=delta,
+                check=check,
+                part=check.thresholds,
+            )
             notes += said
         weightings.append(_as_read(scenario, check, found))
     return tuple(weightings), tuple(notes)
@@ -92,6 +102,43 @@ def with_weights(scenario: Scenario, parameters: ValidParameters) -> ValidParame
             for check in scenario.checks
         ),
     )
+
+
+def require_no_wrap(scenario: Scenario, parameters: ValidParameters) -> None:
+    """Refuse weights under which a sum of lean validation could wrap, naming some that fit.
+
+    Implements: LE-3.
+    """
+    if not isinstance(scenario.validation, Lean) or "range" in scenario.validation.without:
+        return
+    for check in scenario.checks:
+        objection = _objection(scenario, parameters, check)
+        if objection is None:
+            continue
+        lighter = (attrs.evolve(check, weights=part) for part in _lighter(check.weights))
+        fitting = (c for c in lighter if _objection(scenario, parameters, c) is None)
+        found = next((_text_of(c.weights) for c in fitting), None)
+        advice = "no weights of this kind fit" if found is None else f"{found} would fit"
+        raise ParameterError(f"{objection}; {advice}", clause="LE-3")
+
+
+def _objection(scenario: Scenario, parameters: ValidParameters, check: Check) -> str | None:
+    alone = with_weights(attrs.evolve(scenario, checks=(check,)), parameters)
+    return wrap_objection(alone, alone.weightings[0])
+
+
+def _lighter(part: WeightsPart) -> Iterator[WeightsPart]:
+    """The same weights with fewer bits, or of a smaller power, the heaviest first."""
+    if isinstance(part, Exponential):
+        yield from (attrs.evolve(part, bits=bits) for bits in reversed(range(part.bits)))
+    else:
+        yield from (attrs.evolve(part, power=power) for power in reversed(range(part.power)))
+
+
+def _text_of(part: WeightsPart) -> str:
+    """The text by which the command line names weights."""
+    options = attrs.asdict(part).items()
+    return f"{part.kind}:{','.join(f'{name}={value}' for name, value in options)}"
 
 
 def _weights(rounds: int, part: WeightsPart) -> tuple[int, ...]:

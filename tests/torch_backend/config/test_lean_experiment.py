@@ -1,7 +1,5 @@
 """Experiments with lean validation: their range, their parameters, what is refused."""
 
-from pathlib import Path
-
 import attrs
 import pytest
 import torch
@@ -17,7 +15,7 @@ from torch_backend.config.build import (
     within_lean_range,
 )
 from torch_backend.config.experiment import Experiment, jobs
-from torch_backend.config.load import load
+from torch_backend.config.load import load, presets
 from torch_backend.errors import ConfigError
 from valid_ref.errors import ValidRefError
 from valid_ref.graph_families import parse_family
@@ -30,7 +28,7 @@ from valid_ref.protocols.parameters import (
     make_weighting,
 )
 
-LEAN = ("validate=true", "validation=lean", "detection.bits=16")
+LEAN = ("validate=true", "validation=lean")
 
 
 def changed(*changes: str) -> Experiment:
@@ -101,7 +99,21 @@ def test_what_lean_validation_cannot_have_is_refused(change: str, clause: str) -
     assert refused.value.clause == clause
 
 
-def test_heavy_weights_are_refused_with_what_helps(tmp_path: Path) -> None:
+@pytest.mark.checks("EX-17")
+@pytest.mark.parametrize("name", presets())
+def test_every_preset_takes_lean_validation_with_one_change(name: str) -> None:
+    plain = load(name)
+    assert load(name, changes=["validation=lean"]) == attrs.evolve(
+        plain, validation="lean", detection=attrs.evolve(plain.detection, bits=16)
+    )
+    fewer = load(name, changes=["validation=lean", "detection.bits=8"])
+    assert fewer.detection.bits == 8
+    assert load(name, changes=["validation=lean", "detection.level=0.1"]).detection.bits == 16
+
+
+def test_heavy_weights_are_refused_with_what_helps() -> None:
     with pytest.raises(ConfigError, match=r"set detection\.bits=16"):
-        changed("validation=lean")
-    assert changed("validation=lean", "detection.gammas=[]").validation == "lean"
+        changed("validation=lean", "detection.bits=30")
+    with pytest.raises(ConfigError, match=r"set detection\.bits=16"):
+        attrs.evolve(changed(), validation="lean")
+    assert changed("validation=lean", "detection.gammas=[]", "detection.bits=30").kappa == 2

@@ -8,7 +8,12 @@ import pytest
 
 from valid_ref.adversary.actions import Add, Drop, Flag, Forge, Integer, Integers, Replay, Set, Swap
 from valid_ref.adversary.attack import AttackError
-from valid_ref.adversary.broadcasts import LastRoundEquivocator, RelayTamperer, SilentSource
+from valid_ref.adversary.broadcasts import (
+    FLOODS,
+    LastRoundEquivocator,
+    RelayTamperer,
+    SilentSource,
+)
 from valid_ref.adversary.catalogue import ATTACKS, LEAN_ATTACKS, AttackPart
 from valid_ref.adversary.data import Benign
 from valid_ref.adversary.edits import Edit, Edits, without_alarm
@@ -36,7 +41,7 @@ from valid_ref.guarantees.local import broken_relations, equivocations
 from valid_ref.protocols import lean
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.runs import Run, run
-from valid_ref.scenario import Scenario, parts
+from valid_ref.scenario import Scenario, parts, prepare
 from valid_ref.schedule import Precision
 
 SMALL = Scenario(
@@ -248,19 +253,49 @@ def test_what_cannot_be_built_is_refused_with_its_reason() -> None:
         (FalseNumber(), {"checks": ()}, "without a weighting there is no number"),
         (AdaptiveOpening(), {"rounds": 1}, "needs T >= 2"),
         (EarlyValue("LearnModel"), {}, "no phase 'LearnModel' to attack"),
-        (SilentSource(), {}, "no phase 'LocalValidate.keys' to attack"),
+        (SilentSource("LocalValidate.keys"), {}, "no phase 'LocalValidate.keys' to attack"),
     ]
     for attack, changes, reason in refused:
         with pytest.raises(AttackError, match=reason):
             attacked(attack, **changes)
     with pytest.raises(AttackError, match="leave no difference of 3 entries unseen"):
         attacked(LateTotal(), "total-first", kappa=3)
-    for kind in ("hash-liar", "false-report", "estimate-liar", "lone-victim", "hidden-hashes"):
-        with pytest.raises(AttackError, match="to attack in this run; there are LearnModel, Lean"):
-            attacked(ATTACKS[kind]())
     for kind in LEAN_ATTACKS:
-        with pytest.raises(AttackError):
+        with pytest.raises(AttackError, match="an attack on lean validation needs"):
             run(attrs.evolve(SMALL, attack=ATTACKS[kind](), validation=parts.PaperValidation()))
+
+
+ON_THE_PAPERS = {
+    "balanced-report",
+    "early-keys",
+    "estimate-liar",
+    "false-report",
+    "hash-liar",
+    "hidden-hashes",
+    "lone-victim",
+}
+
+
+@pytest.mark.checks("AD-9")
+@pytest.mark.parametrize("kind", [kind for kind in ATTACKS if kind not in LEAN_ATTACKS])
+def test_an_attack_with_its_defaults_fits_a_lean_run_or_says_that_it_is_on_the_papers(
+    kind: str,
+) -> None:
+    changes: dict[str, Any] = {"attack": ATTACKS[kind](), "delta": 1e4}
+    if kind.startswith("hidden"):
+        edges = ((0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (1, 3))
+        changes |= {"graph": parts.Edges(6, edges), "byzantine": (0, 1)}
+    scenario = attrs.evolve(SMALL, **changes)
+    if kind in ON_THE_PAPERS:
+        with pytest.raises(AttackError, match="on the paper's validation needs --validation paper"):
+            prepare(scenario)
+        return
+    finished = run(scenario)
+    if "phase" in {field.name for field in attrs.fields(ATTACKS[kind])}:
+        phase = lean.REPORT if kind == "relay-tamperer" else lean.OPEN
+        phases = {one.phase for v in finished.execution.honest for one in finished.alarms[v]}
+        assert next(one for one in FLOODS if one in phases) == phase
+        assert finished.outcome == "c"
 
 
 # Edits.

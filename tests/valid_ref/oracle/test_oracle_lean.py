@@ -67,6 +67,22 @@ def test_own_values_without_their_form_are_judged_like_any_other(tmp_path) -> No
     assert verdict.conforms, [str(found) for found in verdict.divergences]
 
 
+@pytest.mark.checks("LE-7", "LE-8", "LE-16", "RE-9")
+def test_honest_agents_beyond_their_norm_bounds_end_with_alarms(tmp_path) -> None:
+    """All by LV-2; what has not its form is adopted by nobody, and everybody misses it."""
+    finished = run(attrs.evolve(BEYOND, byzantine=()))
+    for agent, alarms in finished.alarms.items():
+        reasons = [raised.alarm for raised in alarms]
+        assert reasons[0] is Alarm.GRADIENT_NORM
+        assert Alarm.MALFORMED_VALUE in reasons
+        missed = {r.about for r in alarms if r.alarm is Alarm.NO_VALUE and r.phase == FIX}
+        assert {(v, lean.FIXED) for v in range(6) if v != agent} <= missed
+        assert (agent, lean.FIXED) in finished.execution.states[agent].memory.held
+    assert finished.outcome == "failed"
+    record_run(finished, tmp_path / "run.zip")
+    assert check(open_recording(tmp_path / "run.zip")).conforms
+
+
 @pytest.mark.checks("RE-9", "RE-12")
 @pytest.mark.parametrize("kind", [None, "equivocation", *ON_LEAN])
 def test_runs_with_lean_validation_conform(tmp_path, kind) -> None:
@@ -76,7 +92,7 @@ def test_runs_with_lean_validation_conform(tmp_path, kind) -> None:
     finished = run(attrs.evolve(SMALL, validation=chosen, **attacked))
     record_run(finished, tmp_path / "run.zip")
     opened = open_recording(tmp_path / "run.zip")
-    verdict = check(opened)
+    verdict = check(opened, allow_weakened=kind == "late-total")
     assert verdict.conforms, [str(found) for found in verdict.divergences]
     assert verdict.findings is not None
     assert verdict.findings.outcome == finished.outcome

@@ -224,6 +224,24 @@ def test_an_early_value_that_is_held_already_is_early_all_the_same() -> None:
 
 
 @pytest.mark.checks("LE-6")
+@pytest.mark.parametrize("same_object", [True, False])
+def test_an_early_value_of_another_that_is_held_already_is_early(same_object: bool) -> None:
+    """In round 2 agent 2 cannot have the value of agent 0; that agent 1 has it changes nothing."""
+    brought = inputs(LINE)
+    value: Any = brought[0].value
+    given = value if same_object else "".join(list(value))
+    assert (given is value) == same_object
+    states = run_machine(
+        LINE,
+        machine(LINE),
+        brought,
+        byzantine=frozenset({2}),
+        adversary=Scripted({(PHASE, 2, 2, 1): {(3, SLOT): "value 3", (0, SLOT): given}}),
+    ).states
+    assert reasons(states[1]) == [(Alarm.EARLY_VALUE, 2, 2, (0, SLOT))]
+
+
+@pytest.mark.checks("LE-6")
 def test_nulls_are_nothing_and_an_early_value_is_not_adopted() -> None:
     said = {(1, SLOT): "value 1", (0, SLOT): None, (2, SLOT): "early"}
     states = after({(1, 1, 0): said, (2, 1, 0): {(0, SLOT): "value 0", (2, SLOT): "value 2"}})

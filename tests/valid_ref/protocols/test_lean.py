@@ -39,6 +39,7 @@ from valid_ref.protocols.routes import Routes
 from valid_ref.protocols.valid import Learned, Private, Valid
 from valid_ref.protocols.validation import ValidationInput
 from valid_ref.reading import Reading
+from valid_ref.scenario.parts import Lean
 from valid_ref.schedule import Precision
 from valid_ref.wide import WideIntegers
 from valid_ref.words import Malformed
@@ -134,6 +135,11 @@ def test_names_readings_parts_and_graphs_that_are_refused() -> None:
     for name in ("", "5A" * 32, "5a" * 31, "5a" * 33, b"5a" * 32):
         with pytest.raises(ParameterError, match="the name of a run"):
             LeanParameters(1, name)
+    with pytest.raises(ParameterError, match="without: nonce stands twice in the list") as error:
+        LeanParameters(2, RUN, ("nonce", "record", "nonce"))
+    assert error.value.clause == "LE-18"
+    with pytest.raises(ParameterError, match="without: nonce stands twice in the list"):
+        Lean(without=("nonce", "nonce"))
     with pytest.raises(ParameterError, match="no part 'nonsense'") as error:
         LeanParameters(1, RUN, ("nonsense",))
     assert error.value.clause == "LE-18"
@@ -167,8 +173,11 @@ def test_parameters_under_which_a_sum_could_wrap_are_refused() -> None:
     fitting = LeanParameters(1, RUN)
     attrs.evolve(kept, weightings=(weights,), lean=fitting)
     for bounds, said in (
-        (Bounds((1, 1), ((bound + 1) ** 2,) * 2), "so a sum could wrap; take weights of"),
-        (None, "or norm bounds, of which there are none"),
+        (
+            Bounds((1, 1), ((bound + 1) ** 2,) * 2),
+            r"times smaller, by smaller weights, fewer rounds or tighter norm bounds \[LE-3\]$",
+        ),
+        (None, "smaller weights, fewer rounds or norm bounds, of which there are none \\[LE-3\\]$"),
     ):
         with pytest.raises(ParameterError, match=said) as error:
             attrs.evolve(free, bounds=bounds, weightings=(weights,), lean=fitting)
@@ -410,18 +419,29 @@ def test_evaluations_are_what_the_formula_says(graph: AgentGraph) -> None:
 
 @pytest.mark.checks("LE-14")
 @pytest.mark.parametrize(
-    ("name", "row"),
+    ("name", "row", "d", "T"),
     [
-        ("paper", "the paper's, 20 agents"),
-        ("complete:20", "complete, 20 agents"),
+        ("paper", "the paper's, 20 agents", 109386, 300),
+        ("complete:20", "complete, 20 agents", 109386, 300),
         pytest.param(
-            "regular:1000,8,seed=1", "`regular:1000,8,seed=1`", marks=pytest.mark.deep, id="large"
+            "regular:1000,8,seed=1",
+            "`regular:1000,8,seed=1`",
+            109386,
+            300,
+            marks=pytest.mark.deep,
+            id="large",
+        ),
+        (
+            "regular:100,6,seed=1",
+            "`regular:100,6,seed=1`, digits, d = 1210, T = 10",
+            1210,
+            10,
         ),
     ],
 )
-def test_the_table_of_the_chapter(name: str, row: str) -> None:
+def test_the_table_of_the_chapter(name: str, row: str, d: int, T: int) -> None:
     """Rounds, bytes and polynomials of both validations, as printed."""
-    text, d, T = CHAPTER.read_text(encoding="utf-8"), 109386, 300
+    text = CHAPTER.read_text(encoding="utf-8")
     graph = parse_family(name)
     weights = support.weighting(tuple(range(1, T + 1)))
     squared = ((10 * 2**28) ** 2,) * T

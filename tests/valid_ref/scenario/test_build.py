@@ -1,6 +1,7 @@
 """From a scenario to a run: every part is built as it says, and refused where it does not fit."""
 
 from fractions import Fraction
+from typing import NoReturn
 
 import attrs
 import numpy as np
@@ -13,7 +14,10 @@ from valid_ref.errors import ValidRefError
 from valid_ref.guarantees.bounds import BoundsError
 from valid_ref.guarantees.certificate import CertificateError
 from valid_ref.losses import LogisticRegression, Noise, Quadratic, RidgeLeastSquares
+from valid_ref.protocols.parameters import ParameterError, estimate_limit
 from valid_ref.scenario import Scenario, parts, prepare
+from valid_ref.scenario.build import without_checks
+from valid_ref.scenario.weightings import with_weights
 
 ONE = parts.QuadraticAgent(((2.0,),), (1.0,))
 SMALL = {
@@ -231,3 +235,95 @@ def test_nobody_can_write_to_the_start_model_and_an_attack_has_parameters_of_its
     assert own.parameters is not prepared.parameters
     assert own.parameters.graph is not prepared.parameters.graph
     assert own.parameters.start_model is not prepared.parameters.start_model
+
+
+@pytest.mark.checks("VA-6", "LE-4")
+def test_coins_of_lean_validation_fix_openings_and_name_whatever_the_attack() -> None:
+    coins = "0123456789abcdef" * 4
+
+    def openings(own: str | None, attack: str | None) -> tuple[object, ...]:
+        found = prepare(
+            Scenario(
+                graph="complete:4",
+                rounds=2,
+                loss="random-quadratic:dimension=1",
+                byzantine=3,
+                attack=attack,
+                seed=0,
+                validation=parts.Lean(coins=own),
+            )
+        )
+        assert found.parameters.lean is not None
+        return (found.parameters.lean.run, *(one.key for one in found.private.values()))
+
+    assert openings(coins, None) == openings(coins, "sign-flip")
+    assert not set(openings(None, None)) & set(openings(None, "sign-flip"))
+    assert not set(openings(None, None)) & set(openings(coins, None))
+    for wrong in (coins[1:], coins.upper()):
+        with pytest.raises(ValidRefError, match="64 of the digits"):
+            parts.Lean(coins=wrong)
+
+
+@pytest.mark.checks("LE-3")
+@pytest.mark.parametrize(
+    ("weights", "bounds", "rounds"),
+    [
+        ("polynomial:power=12", "derived", 60),
+        ("polynomial:power=64", "configured:model=9,gradient=9", 60),
+        ("exponential:gamma=0.9,bits=40", "derived", 60),
+        ("exponential:gamma=1,bits=60", "configured:model=9,gradient=1000", 60),
+        ("exponential:gamma=0.9,bits=40", "none", 60),
+        ("polynomial:power=12", "none", 60),
+        ("polynomial:power=0", "none", 5000),
+    ],
+)
+def test_weights_that_could_wrap_are_refused_before_rehearsals_and_what_is_advised_fits(
+    weights: str, bounds: str, rounds: int
+) -> None:
+    """The next heavier weights than those advised are refused as well."""
+    plain = {**SMALL, "rounds": rounds, "seed": 0, "bounds": bounds, "validation": "lean"}
+
+    def refusal(text: str) -> str:
+        scenario = Scenario(**plain, checks=text)
+        with pytest.raises(ParameterError) as error:
+            prepare(scenario, _no_rehearsal)
+        assert error.value.clause == "LE-3"
+        return error.value.message
+
+    message = refusal(weights)
+    assert ("norm bounds, of which there are none" in message) == (bounds == "none")
+    advice = message.rpartition("; ")[2]
+    kind = weights.partition(":")[0]
+    if advice == "no weights of this kind fit":
+        assert weights == "polynomial:power=0"
+        return
+    fitting = advice.removesuffix(" would fit")
+    assert fitting.startswith(kind)
+    head, equals, last = fitting.rpartition("=")
+    prepare(Scenario(**plain, checks=fitting))
+    refusal(f"{head}{equals}{int(last) + 1}")
+
+
+@pytest.mark.checks("LE-3")
+@pytest.mark.parametrize(
+    ("graph", "rounds", "share"),
+    [
+        ("paper", 50, 0.84),
+        ("paper", 100, 4.9),
+        ("paper", 200, 32),
+        ("path:3", 100, 0.54),
+        ("path:3", 200, 4.1),
+    ],
+)
+def test_the_sizes_of_the_chapter_at_which_sums_fit_without_norm_bounds(
+    graph: str, rounds: int, share: float
+) -> None:
+    scenario = Scenario(graph=graph, rounds=rounds, bounds="none", seed=0)
+    parameters, _problem, _notes = without_checks(scenario)
+    found = with_weights(scenario, parameters)
+    reach = 2 * found.graph.agents * estimate_limit(found, found.weightings[0])
+    assert reach / found.field.prime == pytest.approx(share, rel=0.02)
+
+
+def _no_rehearsal(*_arguments: object) -> NoReturn:
+    raise AssertionError("a rehearsal of what is refused")

@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 
 from valid_ref.alarms import Alarm
+from valid_ref.document import whole_number
 from valid_ref.lattice import IntVector
 from valid_ref.machine import Message
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
@@ -289,10 +290,11 @@ def _superfluous(run: ExpectedRun, turn: Turn, others: tuple[AlarmLine, ...]) ->
 def _can_be_tested(run: ExpectedRun, turn: Turn, broken: AlarmLine) -> bool:
     """Whether there is a report about the agent of a relation and about all its neighbours."""
     graph, about = run.parameters.graph, str(broken.about).partition("/")[0]
-    if not about.isdecimal() or int(about) >= graph.agents:
+    agent = whole_number(about)
+    if agent is None or not 0 <= agent < graph.agents:
         return True
     reported = {tag[1] for tag in turn.state.inner.held}
-    return {int(about), *graph.neighbours(int(about))} <= reported
+    return {agent, *graph.neighbours(agent)} <= reported
 
 
 def _is_refused(run: ExpectedRun, norm: AlarmLine) -> bool:

@@ -86,8 +86,8 @@ def _cases(draw: st.DrawFn, max_agents: int, max_rounds: int, lean: bool) -> Con
     if len(agents) > FEW and not _fits(peaceful):
         peaceful = attrs.evolve(peaceful, bounds=WIDE)  # derived ones need smaller steps
     varied = _varied(draw, attrs.evolve(peaceful, byzantine=tuple(sorted(byzantine))))
-    some = attacks(varied) | fitting_attacks(varied) | _crowds(varied) if byzantine else st.none()
-    scenario = attrs.evolve(varied, attack=draw(some))
+    attack = draw(_attacks(varied)) if byzantine else None
+    scenario = attrs.evolve(varied, attack=attack)
     agent = draw(st.sampled_from([v for v in agents if v not in byzantine]))
     gradients = draw(st.none() | _gradients(scenario))
     return ConformCase("generated", agent, scenario, gradients, lower=draw(_lower(scenario)))
@@ -95,14 +95,20 @@ def _cases(draw: st.DrawFn, max_agents: int, max_rounds: int, lean: bool) -> Con
 
 @st.composite
 def _graphs(draw: st.DrawFn, max_agents: int) -> AgentGraph:
-    """Mostly few agents, now and then many, and of these some with all edges."""
+    """Mostly few agents, now and then many or as many as allowed; of these some with all edges."""
     few = min(FEW, max_agents)
     if few == max_agents or draw(st.sampled_from(range(10))) < 9:
         return draw(graphs(max_agents=few))
-    n = draw(st.sampled_from(range(few + 1, max_agents + 1)))
+    n = draw(st.just(max_agents) | st.sampled_from(range(few + 1, max_agents + 1)))
     if draw(st.sampled_from(range(3))) < 2:
         return draw(graphs(min_agents=n, max_agents=n))
     return AgentGraph.from_edges(n, ((u, v) for v in range(n) for u in range(v)))
+
+
+def _attacks(scenario: Scenario) -> st.SearchStrategy[Any]:
+    """One attack in six is a message of many entries; the others are of every kind."""
+    usual = attacks(scenario) | fitting_attacks(scenario)
+    return st.sampled_from(range(6)).flatmap(lambda n: usual if n < 5 else _crowds(scenario))
 
 
 @st.composite

@@ -80,7 +80,7 @@ def networks(draw: st.DrawFn) -> tuple[Scenario, dict[int, type]]:
     scenario = Scenario(
         graph=Family(graph),
         loss=RandomQuadratics(dimension=draw(st.integers(1, 3))),
-        rounds=draw(st.integers(1, 4)),
+        rounds=draw(st.integers(2 if isinstance(attack, CopiedCommitment) else 1, 4)),
         seed=draw(st.integers(0, 99)),
         bounds=draw(st.sampled_from([ConfiguredBounds(1.0, 1.0), Scenario(seed=0).bounds])),
         validation=Lean() if lean else PaperValidation(),
