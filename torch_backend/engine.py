@@ -30,6 +30,7 @@ from torch_backend.delivery import (
     without,
     words_beyond,
 )
+from torch_backend.devices import repeatable
 from torch_backend.errors import ConfigError, ScreeningError
 from torch_backend.estimates import Estimates, Row, no_estimates
 from torch_backend.kernels import empty_tensor, places, read_together, rows_of
@@ -379,12 +380,16 @@ class Batches:
         chunk = count if self.program.chunk is None else self.program.chunk
         if chunk == count:
             images, labels = self(range(count))
-            return self.program.model.gradients(points, images, labels)
+            with repeatable(self.program.device):
+                return self.program.model.gradients(points, images, labels)
         losses, gradients = points.new_empty(count), torch.empty_like(points)
         for begin in range(0, count, chunk):
             positions = [min(i, count - 1) for i in range(begin, begin + chunk)]
             images, labels = self(positions)
-            some, steep = self.program.model.gradients(rows_of(points, positions), images, labels)
+            with repeatable(self.program.device):
+                some, steep = self.program.model.gradients(
+                    rows_of(points, positions), images, labels
+                )
             held = min(chunk, count - begin)
             losses[begin : begin + held] = some[:held]
             gradients[begin : begin + held] = steep[:held]
@@ -396,6 +401,7 @@ class Batches:
 
         def losses(positions: Sequence[int], candidates: Tensor) -> Tensor:
             images, labels = self(positions)
-            return self.program.model.losses(candidates.to(self.program.dtype), images, labels)
+            with repeatable(self.program.device):
+                return self.program.model.losses(candidates.to(self.program.dtype), images, labels)
 
         return losses
