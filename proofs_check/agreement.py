@@ -246,4 +246,10 @@ PROOF = Proof(
         printed_reset,
         diameter_is_too_short,
     ),
+    theorems=(
+        "AgreementProof.S1",
+        "AgreementProof.S2",
+        "AgreementProof.S3",
+        "AgreementProof.S4",
+    ),
 )

@@ -9,9 +9,9 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from proofs_check.contraction import alpha, beta, mu
+from proofs_check.contraction import beta, mu
 from proofs_check.engines import find_model, identity, reals, sp, universal, z3
-from proofs_check.framework import Axiom, Claim, Finding, Method, Proof, Role, step
+from proofs_check.framework import Axiom, Claim, Finding, Method, Proof, Reach, Role, step
 
 Y, G, P, f, F0 = reals("Y G P f F0")
 SHAPE = {
@@ -24,7 +24,7 @@ SHAPE = {
 }
 
 
-@universal()
+@universal(reach=Reach.SCALARS)
 def gradient_of_nonnegative() -> Claim:
     """AN-5: a nonnegative beta-smooth function has |g|^2 <= 2 beta f: one step of 1/beta.
 
@@ -38,85 +38,6 @@ def gradient_of_nonnegative() -> Claim:
         "nonnegative": after >= 0,
     }
     return Claim(given, 2 * beta * f >= G, drop="nonnegative")
-
-
-@universal(needs=(gradient_of_nonnegative,))
-def squared_form() -> Claim:
-    """AN-5: |y - alpha g|^2 <= (1 - alpha mu)|y|^2 + 2 alpha F0 for alpha beta <= 1.
-
-    Proves: AN-5.
-    """
-    given = SHAPE | {"alpha >= 0": alpha >= 0, "alpha beta <= 1": alpha * beta <= 1}
-    then = Y - 2 * alpha * P + alpha**2 * G <= (1 - alpha * mu) * Y + 2 * alpha * F0
-    return Claim(given, then, drop="alpha beta <= 1")
-
-
-@universal(axioms=(Axiom.TRIANGLE, Axiom.COCOERCIVITY), needs=("contraction.small_steps",))
-def linear_form() -> Claim:
-    """AN-5: |y - alpha g| <= q|y| + alpha sqrt(2 beta F0), by comparison with the step from 0.
-
-    Proves: AN-5.
-    """
-    y, factor, after, from_zero, zero, bound = reals("y factor after from_zero zero bound")
-    given = {
-        "norms": z3.And(y >= 0, zero >= 0, bound >= 0, alpha >= 0, factor >= 0),
-        "contraction": from_zero <= factor * y,
-        "triangle": after <= from_zero + alpha * zero,
-        "gradient at 0": zero <= bound,
-    }
-    return Claim(given, after <= factor * y + alpha * bound, drop="gradient at 0")
-
-
-@universal(axioms=(Axiom.TRIANGLE,))
-def gradient_bound() -> Claim:
-    """AN-5: |g(y)| <= |g(0)| + beta|y| <= sqrt(2 beta F0) + beta B.
-
-    Proves: AN-5.
-    """
-    g, zero, difference, y, bound, B = reals("g zero difference y bound B")
-    given = {
-        "beta > 0": beta > 0,
-        "triangle": g <= zero + difference,
-        "smoothness": difference <= beta * y,
-        "gradient at 0": zero <= bound,
-        "model": z3.And(y >= 0, y <= B),
-    }
-    return Claim(given, g <= bound + beta * B, drop="smoothness")
-
-
-@universal(axioms=(Axiom.INDUCTION,), needs=(squared_form,))
-def invariant_ball() -> Claim:
-    """AN-5: if |y|^2 <= 2 F0/mu then so after the step, for alpha beta <= 1.
-
-    Proves: AN-5.
-    """
-    given = {
-        "0 < mu": mu > 0,
-        "mu <= beta": mu <= beta,
-        "alpha >= 0": alpha >= 0,
-        "alpha beta <= 1": alpha * beta <= 1,
-        "nonnegative": z3.And(Y >= 0, F0 >= 0),
-        "inside": mu * Y <= 2 * F0,
-    }
-    then = mu * ((1 - alpha * mu) * Y + 2 * alpha * F0) <= 2 * F0
-    return Claim(given, then, drop="inside")
-
-
-@universal(
-    axioms=(Axiom.INDUCTION,), needs=(squared_form, linear_form, "mixing.convex_combination")
-)
-def recursion() -> Claim:
-    """AN-5: a step bound that grows with |y| carries |y| <= B over to B_t.
-
-    Proves: AN-5.
-    """
-    y, B, after, factor, rest = reals("y B after factor rest")
-    given = {
-        "mixed models stay inside": z3.And(y >= 0, y <= B),
-        "factor": factor >= 0,
-        "linear form": after <= factor * y + rest,
-    }
-    return Claim(given, after <= factor * B + rest, drop="factor")
 
 
 @universal(axioms=(Axiom.JENSEN,))
@@ -135,55 +56,6 @@ def mini_batches() -> Claim:
     mean_f, mean_P = (k * f + f2) / (k + 1), (k * P + P2) / (k + 1)
     then = z3.And(mean_G <= 2 * beta * mean_f, mean_f - mean_P + mu * Y / 2 <= F0)
     return Claim(given, then, drop="next convexity")
-
-
-@universal(axioms=(Axiom.TRIANGLE,), needs=(recursion,))
-def lattice_slack() -> Claim:
-    """AN-6: rounding x and the gradient moves a step by at most s_t; the bound grows by s_t.
-
-    Proves: AN-6.
-    """
-    exact, moved, s, up, raw = reals("exact moved s up raw")
-    given = {
-        "exact step": exact <= raw,
-        "rounded up": raw <= up,
-        "rounding": moved <= exact + s,
-    }
-    return Claim(given, moved <= up + s, drop="rounding")
-
-
-@universal()
-def lattice_entry() -> Claim:
-    """AN-6: one entry of x = round((Y - A Ghat)/2^k) is within 1/2 + alpha(1/2 + tau) units.
-
-    Proves: AN-6.
-    """
-    x, mixed, gradient, lattice, source, tau = reals("x mixed gradient lattice source tau")
-    given = {
-        "alpha > 0": z3.And(alpha > 0, tau >= 0),
-        "nearest x": z3.Abs(x - (mixed - alpha * lattice)) <= z3.Q(1, 2),
-        "nearest gradient": z3.Abs(lattice - source) <= z3.Q(1, 2),
-        "source": z3.Abs(source - gradient) <= tau,
-    }
-    then = z3.Abs(x - (mixed - alpha * gradient)) <= z3.Q(1, 2) + alpha * (z3.Q(1, 2) + tau)
-    return Claim(given, then, drop="source")
-
-
-@universal()
-def lattice_read_off() -> Claim:
-    """AN-6: one entry read off, Gamma // A, is within 2^k/(2A) + 3/2 + tau of the gradient.
-
-    Proves: AN-6.
-    """
-    A, unit, ghat, rho, g, gradient, tau = reals("A unit ghat rho g gradient tau")
-    given = {
-        "A >= 1": z3.And(A >= 1, unit >= 1, tau >= 0),
-        "rounding of x": z3.Abs(rho) <= unit / 2,
-        "floor": z3.And(g * A <= A * ghat + rho, A * ghat + rho < (g + 1) * A),
-        "gradient": z3.Abs(ghat - gradient) <= z3.Q(1, 2) + tau,
-    }
-    then = z3.Abs(g - gradient) <= unit / (2 * A) + z3.Q(3, 2) + tau
-    return Claim(given, then, drop="rounding of x")
 
 
 def attained(rounds: int, h: Fraction, centre: Fraction, steps: list[Fraction]) -> list[Any]:
@@ -211,7 +83,7 @@ def attained_bounds() -> Finding:
     return Finding(worst == 1, f"ratio exactly {worst} in {count} comparisons")
 
 
-@identity(role=Role.INSTANCE)
+@identity(reach=Reach.INSTANCE, role=Role.INSTANCE)
 def invariant_ball_attained() -> dict[str, Any]:
     """AN-5: at f = mu x^2/2 + F0 - mu x c with c^2 = 2 F0/mu the ball is kept with equality.
 
@@ -244,18 +116,19 @@ PROOF = Proof(
     "Bounded iterates (AN-5, AN-6)",
     (
         gradient_of_nonnegative,
-        squared_form,
-        linear_form,
-        gradient_bound,
-        invariant_ball,
-        recursion,
         mini_batches,
-        lattice_slack,
-        lattice_entry,
-        lattice_read_off,
         attained_bounds,
         invariant_ball_attained,
         printed_dependence,
         printed_gradient_at_x,
+    ),
+    theorems=(
+        "Rounding.rounded_gradient",
+        "Rounding.rounded_step",
+        "Rounding.read_off",
+        "LatticeProof.half_even_error",
+        "Bounded.honest_round",
+        "Bounded.norm_checks_never_trip",
+        "Bounded.invariant_ball",
     ),
 )

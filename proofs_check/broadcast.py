@@ -222,17 +222,6 @@ def quiet_without_adversary() -> Claim:
     return Claim(given, quiet, drop="one value", small=few_agents())
 
 
-@universal(needs=(all_honest_agree, "agreement.one_edge_a_round"))
-def then_agreement() -> Claim:
-    """VS1: either nobody honest alarmed, so V2, or by S2 everybody honest is alarmed at the end.
-
-    Proves: VS1.
-    """
-    some, every, one_value = z3.Bools("some every one_value")
-    given = {"V2": z3.Implies(z3.Not(some), one_value), "S2": z3.Implies(some, every)}
-    return Claim(given, z3.Or(every, one_value), drop="S2")
-
-
 def play(machine: ValidatedBroadcast, liar: int, source: int, lies: Any) -> dict[int, Any]:
     """The states of the honest agents; lies(round, receiver) is what the liar sends."""
     others = [agent for agent in range(machine.graph.agents) if agent != liar]
@@ -292,8 +281,16 @@ PROOF = Proof(
         honest_source,
         flood_without_adversary,
         quiet_without_adversary,
-        then_agreement,
         printed_last_round,
         printed_every_agent,
+    ),
+    theorems=(
+        "BroadcastProof.V1",
+        "BroadcastProof.V2",
+        "BroadcastProof.V3_written_once",
+        "BroadcastProof.V3_alarms_stay",
+        "BroadcastProof.V4",
+        "BroadcastProof.send_once_is_enough",
+        "AgreementProof.VS1",
     ),
 )

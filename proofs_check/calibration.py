@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from proofs_check.engines import identity, reals, sp, universal, z3
-from proofs_check.framework import Axiom, Claim, Finding, Method, Proof, Role, step
+from proofs_check.framework import Axiom, Claim, Finding, Method, Proof, Reach, Role, step
 from proofs_check.simulation import (
     Floats,
     SimulationSetting,
@@ -101,7 +101,7 @@ def in_all() -> Claim:
     return Claim(given, after <= q * u + alpha * D, drop="heterogeneity")
 
 
-@identity()
+@identity(reach=Reach.SCALARS)
 def noise_off_the_mean() -> dict[str, Any]:
     """AN-10, GU-9: independent noise of variance v in n rows has variance (n-1)v off the mean.
 
@@ -164,7 +164,7 @@ def bounded_noise() -> dict[str, Any]:
     }
 
 
-@universal(axioms=(Axiom.TRIANGLE,), needs=(bounded_noise, "theorem1.certified_optimality"))
+@universal(axioms=(Axiom.TRIANGLE,), needs=(bounded_noise,))
 def split_level() -> Claim:
     """AN-10, GU-9: noise at level lambda and drift at theta - lambda leave theta for the test.
 
@@ -215,7 +215,7 @@ def heterogeneity_noise() -> dict[str, Any]:
     }
 
 
-@universal(needs=(heterogeneity_noise,))
+@universal(reach=Reach.INSTANCE, needs=(heterogeneity_noise,))
 def kurtosis_of_bounded_noise() -> Claim:
     """AN-10, GU-9: |xi| <= 2C gives E|xi|^4 <= 4 C^2 E|xi|^2: two values, any probability.
 
@@ -440,5 +440,10 @@ PROOF = Proof(
         attack_between_levels,
         honest_runs,
         benign_attack,
+    ),
+    theorems=(
+        "Certificate.certificate_of_the_path",
+        "Chebyshev.square_tail",
+        "Chebyshev.threshold_has_level",
     ),
 )

@@ -8,7 +8,7 @@ Proves: AN-1.
 from typing import Any
 
 from proofs_check.engines import find_model, identity, reals, sp, universal, z3
-from proofs_check.framework import Axiom, Claim, Finding, Method, Proof, Role, step
+from proofs_check.framework import Axiom, Claim, Finding, Method, Proof, Reach, Role, step
 
 mu, beta, alpha, S, P, N = reals("mu beta alpha S P N")
 CURVATURES = {"0 < mu": mu > 0, "mu <= beta": mu <= beta, "D is not 0": S > 0}
@@ -17,7 +17,7 @@ STEPPED = S - 2 * alpha * P + alpha**2 * N
 """|D - alpha Dg|^2."""
 
 
-@identity()
+@identity(reach=Reach.SCALARS)
 def centred_form() -> dict[str, Any]:
     """AN-1: co-coercivity of f - mu|x|^2/2 says |Dg - (beta+mu)D/2|^2 <= ((beta-mu)/2)^2 |D|^2.
 
@@ -27,52 +27,6 @@ def centred_form() -> dict[str, Any]:
     shifted = (p - m * s) * (b - m) - (n - 2 * m * p + m**2 * s)
     ball = ((b - m) / 2) ** 2 * s - (n - (b + m) * p + ((b + m) / 2) ** 2 * s)
     return {"the two differ by nothing": shifted - ball}
-
-
-@universal(axioms=(Axiom.COCOERCIVITY,), needs=(centred_form,))
-def strong_convexity() -> Claim:
-    """AN-1: co-coercivity and Cauchy-Schwarz give mu <= |Dg|/|D| <= beta.
-
-    Proves: AN-1.
-    """
-    given = CURVATURES | COCOERCIVE | {"Cauchy-Schwarz": P**2 <= N * S, "N >= 0": N >= 0}
-    then = z3.And(mu**2 * S <= N, beta**2 * S >= N)
-    return Claim(given, then, drop="Cauchy-Schwarz")
-
-
-@universal(axioms=(Axiom.COCOERCIVITY,), needs=(strong_convexity,))
-def small_steps() -> Claim:
-    """AN-1: for 0 <= alpha <= 2/(mu+beta), |D - alpha Dg| <= (1 - alpha mu)|D|.
-
-    Proves: AN-1.
-    """
-    given = (
-        CURVATURES
-        | COCOERCIVE
-        | {
-            "|Dg| >= mu |D|": mu**2 * S <= N,
-            "alpha >= 0": alpha >= 0,
-            "alpha <= 2/(mu+beta)": alpha * (mu + beta) <= 2,
-        }
-    )
-    return Claim(given, (1 - alpha * mu) ** 2 * S >= STEPPED, drop="alpha <= 2/(mu+beta)")
-
-
-@universal(axioms=(Axiom.COCOERCIVITY,), needs=(strong_convexity,))
-def large_steps() -> Claim:
-    """AN-1: for alpha >= 2/(mu+beta), |D - alpha Dg| <= (alpha beta - 1)|D|.
-
-    Proves: AN-1.
-    """
-    given = (
-        CURVATURES
-        | COCOERCIVE
-        | {
-            "|Dg| <= beta |D|": beta**2 * S >= N,
-            "alpha >= 2/(mu+beta)": alpha * (mu + beta) >= 2,
-        }
-    )
-    return Claim(given, (alpha * beta - 1) ** 2 * S >= STEPPED, drop="co-coercivity")
 
 
 def q(step_size: Any) -> Any:
@@ -91,27 +45,6 @@ def factor_by_cases() -> Claim:
     then = q(alpha) == z3.If(small, 1 - alpha * mu, alpha * beta - 1)
     given = {"0 < mu": mu > 0, "mu <= beta": mu <= beta, "alpha >= 0": alpha >= 0}
     return Claim(given, then, drop="alpha >= 0")
-
-
-@universal()
-def below_one_exactly() -> Claim:
-    """AN-1: q(alpha) < 1 if and only if 0 < alpha < 2/beta.
-
-    Proves: AN-1.
-    """
-    then = (q(alpha) < 1) == z3.And(alpha > 0, alpha * beta < 2)
-    return Claim({"0 < mu": mu > 0, "mu <= beta": mu <= beta}, then, drop="mu <= beta")
-
-
-@universal()
-def without_the_axiom() -> Claim:
-    """AN-1: strong convexity and smoothness alone give 1 - 2 alpha mu + alpha^2 beta^2.
-
-    Proves: AN-1.
-    """
-    given = {"P >= mu S": mu * S <= P, "N <= beta^2 S": beta**2 * S >= N, "alpha >= 0": alpha >= 0}
-    then = (1 - 2 * alpha * mu + alpha**2 * beta**2) * S >= STEPPED
-    return Claim(given, then, drop="P >= mu S")
 
 
 @universal()
@@ -147,7 +80,7 @@ def averages() -> Claim:
     return Claim(given, z3.Abs(k * mean + last) <= (k + 1) * factor, drop="the next contracts")
 
 
-@identity(role=Role.INSTANCE)
+@identity(reach=Reach.INSTANCE, role=Role.INSTANCE)
 def factor_attained() -> dict[str, Any]:
     """AN-1: sharpness. f = mu x^2/2 and f = beta x^2/2 attain |1 - alpha mu| and |1 - alpha beta|.
 
@@ -177,7 +110,7 @@ def printed_range_expands() -> Finding:
     return Finding(bool(admitted and abs(1 - a * h) == 8), "the step expands by exactly 8")
 
 
-@universal(role=Role.INSTANCE)
+@universal(reach=Reach.SCALARS, role=Role.INSTANCE)
 def printed_factor_is_valid() -> Claim:
     """A04: the printed squared factor 1 - alpha mu + alpha^2 beta^2 bounds the step, loosely."""
     given = {
@@ -209,12 +142,7 @@ PROOF = Proof(
     "Contraction of a gradient step (AN-1)",
     (
         centred_form,
-        strong_convexity,
-        small_steps,
-        large_steps,
         factor_by_cases,
-        below_one_exactly,
-        without_the_axiom,
         range_without_the_axiom,
         averages,
         factor_attained,
@@ -222,5 +150,10 @@ PROOF = Proof(
         printed_range_expands,
         printed_factor_is_valid,
         sharp_factor_is_smaller,
+    ),
+    theorems=(
+        "Contraction.contraction_plain",
+        "Contraction.contraction_sharp",
+        "Contraction.factor_below_one",
     ),
 )

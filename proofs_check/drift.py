@@ -7,11 +7,11 @@ from fractions import Fraction
 from typing import Any
 
 from proofs_check.engines import identity, reals, sp, universal, z3
-from proofs_check.framework import Axiom, Claim, Finding, Method, Proof, Role, step
+from proofs_check.framework import Axiom, Claim, Finding, Method, Proof, Reach, Role, step
 from valid_ref.graph_families import connected_graphs
 
 
-@identity()
+@identity(reach=Reach.SCALARS)
 def edges_cancel() -> dict[str, Any]:
     """AR-7: an edge adds x_u - x_v to one sum and x_v - x_u to the other; together nothing.
 
@@ -50,7 +50,7 @@ def read_off() -> Claim:
     return Claim(given, z3.And(gamma - g * A >= 0, gamma - g * A < A), drop="floor")
 
 
-@universal(needs=(edges_cancel, read_off))
+@universal(reach=Reach.SCALARS, needs=(edges_cancel, read_off))
 def difference() -> Claim:
     """GV-11: one more agent and round keep the difference of the two sums below their weight.
 
@@ -76,7 +76,7 @@ def telescoping() -> dict[str, Any]:
     return {"one round": so_far + (last - after) / a - (first - after) / a}
 
 
-@universal(needs=(telescoping,))
+@universal(reach=Reach.SCALARS, needs=(telescoping,))
 def falls_with_time() -> Claim:
     """GV-11: with models of at most B the normalised statistic is at most 2B/(alpha T).
 
@@ -142,4 +142,5 @@ PROOF = Proof(
         any_gradients,
         printed_optimality,
     ),
+    theorems=("LatticeProof.conservation",),
 )

@@ -7,7 +7,17 @@ import attrs
 import sympy as sp  # type: ignore[import-untyped, unused-ignore]
 import z3  # type: ignore[import-untyped, unused-ignore]
 
-from proofs_check.framework import Axiom, Claim, Finding, Method, ProofError, Role, Step, step
+from proofs_check.framework import (
+    Axiom,
+    Claim,
+    Finding,
+    Method,
+    ProofError,
+    Reach,
+    Role,
+    Step,
+    step,
+)
 
 __all__ = ["control", "find_model", "identity", "real", "reals", "sp", "universal", "z3"]
 
@@ -75,6 +85,7 @@ def shown(model: Any) -> str:
 def universal(
     *,
     role: Role = Role.PROOF,
+    reach: Reach | None = None,
     axioms: tuple[Axiom, ...] = (),
     needs: tuple[Step | str, ...] = (),
     deep: bool = False,
@@ -88,7 +99,10 @@ def universal(
 
         check.__doc__, check.__name__ = function.__doc__, function.__name__
         check.__module__ = function.__module__
-        made = step(Method.UNIVERSAL, role=role, axioms=axioms, needs=needs, deep=deep)(check)
+        make_step = step(
+            Method.UNIVERSAL, role=role, reach=reach, axioms=axioms, needs=needs, deep=deep
+        )
+        made = make_step(check)
         return attrs.evolve(made, claim=function)
 
     return make
@@ -97,6 +111,7 @@ def universal(
 def identity(
     *,
     role: Role = Role.PROOF,
+    reach: Reach | None = None,
     axioms: tuple[Axiom, ...] = (),
     needs: tuple[Step | str, ...] = (),
     deep: bool = False,
@@ -113,7 +128,10 @@ def identity(
 
         check.__doc__, check.__name__ = function.__doc__, function.__name__
         check.__module__ = function.__module__
-        return step(Method.IDENTITY, role=role, axioms=axioms, needs=needs, deep=deep)(check)
+        make_step = step(
+            Method.IDENTITY, role=role, reach=reach, axioms=axioms, needs=needs, deep=deep
+        )
+        return make_step(check)
 
     return make
 

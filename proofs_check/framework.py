@@ -24,7 +24,7 @@ class ProofError(ValidRefError):
 
 
 class Method(enum.StrEnum):
-    """How a step is checked, in the order of strength."""
+    """How a step is checked."""
 
     UNIVERSAL = "universal"
     """z3 finds the negation unsatisfiable: proved for all values."""
@@ -39,10 +39,35 @@ class Method(enum.StrEnum):
     STATISTICAL = "statistical"
     """Simulated runs; number, seed and confidence interval are stated."""
 
+
+class Reach(enum.StrEnum):
+    """For what a step shows its statement, from the widest to the narrowest."""
+
+    ALL_VALUES = "for all values"
+    """The statement itself, for all values of everything it speaks about."""
+    SCALARS = "reduced to scalars"
+    """Vectors, runs and probabilities enter as inequalities between numbers, which are supposed;
+    what follows from these is proved for all numbers."""
+    INSTANCE = "instance"
+    """Named cases, small sizes, or every case of a finite domain."""
+    STATISTICAL = "statistical"
+    """Simulated runs."""
+
     @property
-    def strength(self) -> int:
-        """4 for all values, 3 for all of a finite domain, 2 for instances, 1 for samples."""
-        return {"exhaustive": 3, "exact": 2, "statistical": 1}.get(self.value, 4)
+    def narrowness(self) -> int:
+        """0 for all values, 3 for samples."""
+        return tuple(Reach).index(self)
+
+
+WIDEST: Mapping[Method, Reach] = {
+    Method.UNIVERSAL: Reach.ALL_VALUES,
+    Method.IDENTITY: Reach.ALL_VALUES,
+    Method.COUNTEREXAMPLE: Reach.INSTANCE,
+    Method.EXHAUSTIVE: Reach.INSTANCE,
+    Method.EXACT: Reach.INSTANCE,
+    Method.STATISTICAL: Reach.STATISTICAL,
+}
+"""The widest reach that a method can give; a step may claim less, never more."""
 
 
 class Role(enum.StrEnum):
@@ -76,7 +101,6 @@ class Axiom(enum.Enum):
     JENSEN = "Jensen"
     TRIANGLE = "triangle inequality"
     CAUCHY_SCHWARZ = "Cauchy-Schwarz"
-    SPECTRAL = "spectral theorem"
     LOGARITHM = "ln(1+x) <= x"
     BERNOULLI = "Bernoulli"
     INDUCTION = "induction"
@@ -92,7 +116,6 @@ AXIOM_TEXTS: Mapping[Axiom, str] = {
     Axiom.JENSEN: "the square of a mean is at most the mean of the squares",
     Axiom.TRIANGLE: "the triangle inequality of the norm of R^d and of the Frobenius norm",
     Axiom.CAUCHY_SCHWARZ: "<a, b>^2 <= |a|^2 |b|^2; with it vectors are reduced to scalars",
-    Axiom.SPECTRAL: "a symmetric matrix has an orthonormal basis of eigenvectors",
     Axiom.LOGARITHM: "ln(1 + x) <= x for x > -1",
     Axiom.BERNOULLI: "(1+x)^p >= 1 + px for x >= -1 and p >= 1 or p <= 0, <= for 0 <= p <= 1",
     Axiom.INDUCTION: "base case and step, both proved, give the claim for all t",
@@ -101,6 +124,25 @@ AXIOM_TEXTS: Mapping[Axiom, str] = {
     Axiom.FIELD: "the integers modulo a prime have inverses, so no zero divisors",
     Axiom.GAUSSIAN: "E|N(0, I_d)| = sqrt(2) Gamma((d+1)/2) / Gamma(d/2)",
 }
+
+
+REDUCING = frozenset(
+    {
+        Axiom.COCOERCIVITY,
+        Axiom.PINELIS,
+        Axiom.CHEBYSHEV,
+        Axiom.JENSEN,
+        Axiom.TRIANGLE,
+        Axiom.CAUCHY_SCHWARZ,
+    }
+)
+"""Axioms about vectors and laws: who takes one for granted is left with numbers."""
+
+
+def widest_reach(method: Method, axioms: tuple[Axiom, ...]) -> Reach:
+    """The widest reach of a step that is checked like this and takes these axioms for granted."""
+    reduced = WIDEST[method] is Reach.ALL_VALUES and REDUCING & {*axioms}
+    return Reach.SCALARS if reduced else WIDEST[method]
 
 
 @attrs.frozen
@@ -149,9 +191,19 @@ class Step:
     check: Check = attrs.field(eq=False, repr=False)
     role: Role = Role.PROOF
     axioms: tuple[Axiom, ...] = ()
+    reach: Reach = attrs.field()
     needs: tuple[str, ...] = ()
     deep: bool = False
     claim: Callable[[], Claim] | None = attrs.field(default=None, eq=False, repr=False)
+
+    @reach.default
+    def _widest(self) -> Reach:
+        return widest_reach(self.method, self.axioms)
+
+    def __attrs_post_init__(self) -> None:
+        widest = widest_reach(self.method, self.axioms)
+        if self.reach.narrowness < widest.narrowness:
+            raise ProofError(f"{self.name} does not reach further than: {widest}")
 
     @property
     def expected(self) -> Result:
@@ -167,11 +219,15 @@ class Step:
 
 @attrs.frozen
 class Proof:
-    """The steps of one lemma or theorem."""
+    """The steps of one lemma or theorem, and the theorems of Coq that carry it.
+
+    `theorems` are named `File.theorem`; what they show needs no step here.
+    """
 
     name: str
     title: str
     steps: tuple[Step, ...]
+    theorems: tuple[str, ...] = ()
 
     @property
     def clauses(self) -> tuple[str, ...]:
@@ -204,6 +260,13 @@ def _statement(function: Callable[..., Any]) -> tuple[str, str]:
     return " ".join(whole.strip().split("\n\n")[0].split()), whole
 
 
+def _clauses(statement: str, docstring: str) -> tuple[str, ...]:
+    """The clauses before the colon of a statement, and those of the marker."""
+    proves = re.findall(r"^\s*Proves:(.*)$", docstring, re.MULTILINE)
+    named = " ".join([statement.partition(":")[0], *proves])
+    return tuple(dict.fromkeys(_CLAUSE.findall(named)))
+
+
 def _names(needs: Iterable[Step | str]) -> Iterator[str]:
     return (needed if isinstance(needed, str) else needed.name for needed in needs)
 
@@ -212,6 +275,7 @@ def step(
     method: Method,
     *,
     role: Role = Role.PROOF,
+    reach: Reach | None = None,
     axioms: tuple[Axiom, ...] = (),
     needs: tuple[Step | str, ...] = (),
     deep: bool = False,
@@ -225,10 +289,11 @@ def step(
         return Step(
             name=f"{module}.{function.__name__}",
             statement=text,
-            clauses=tuple(dict.fromkeys(_CLAUSE.findall(whole))),
+            clauses=_clauses(text, whole),
             method=method,
             check=function,
             role=shown,
+            reach=widest_reach(method, axioms) if reach is None else reach,
             axioms=axioms,
             needs=tuple(_names(needs)),
             deep=deep,

@@ -12,7 +12,7 @@ import numpy as np
 
 from proofs_check.engines import identity, sp, universal, z3
 from proofs_check.extension_field import FIELDS_AND_DIFFERENCES, ExtensionField
-from proofs_check.framework import Axiom, Claim, Finding, Method, Proof, Role, step
+from proofs_check.framework import Axiom, Claim, Finding, Method, Proof, Reach, Role, step
 from valid_ref.hashing import PrimeField, colliding_keys, hash_integers
 
 SMALL_PRIMES = (2, 3, 5, 7, 11, 13)
@@ -77,7 +77,7 @@ def one_root_less() -> Claim:
     return Claim(given, quotient == zero, drop="no zero divisors")
 
 
-@identity(role=Role.INSTANCE)
+@identity(reach=Reach.INSTANCE, role=Role.INSTANCE)
 def vandermonde() -> dict[str, Any]:
     """HA-7: the Vandermonde determinant is the product of s_j - s_i, for n = 2 to 5.
 
@@ -149,21 +149,6 @@ def bound_attained() -> Finding:
     pairs = sum(a in keys and b in keys for a, b in product(range(13), repeat=2))
     exact = Fraction(pairs, 13**2) == Fraction(5, 13) ** 2
     return Finding(keys == integers == (1, 3, 5, 8, 9) and exact, "5 of 13; two keys 25/169")
-
-
-@universal(needs=(one_root_less,))
-def independent_keys() -> Claim:
-    """HA-8: one more independent key multiplies the probability by at most (n-1)/p.
-
-    Proves: HA-8.
-    """
-    so_far, bound, bad, worst = z3.Reals("so_far bound bad worst")
-    given = {
-        "probabilities": z3.And(so_far >= 0, bad >= 0),
-        "so far": so_far <= bound,
-        "one key": bad <= worst,
-    }
-    return Claim(given, so_far * bad <= bound * worst, drop="one key")
 
 
 @identity()
@@ -256,7 +241,6 @@ PROOF = Proof(
         minors,
         collisions,
         bound_attained,
-        independent_keys,
         blocks,
         residual,
         range_rule,
@@ -264,5 +248,16 @@ PROOF = Proof(
         longer_than_the_field,
         extension_fields,
         wrap_around,
+    ),
+    theorems=(
+        "HashProof.integer_form",
+        "HashProof.hash_linear",
+        "HashProof.few_collisions",
+        "HashProof.few_colliding_tuples",
+        "HashProof.collisions_tight",
+        "LatticeProof.four_hashes_correct",
+        "LatticeProof.hash_of_residual",
+        "LatticeProof.range_no_overflow",
+        "LatticeProof.range_residual_mod",
     ),
 )

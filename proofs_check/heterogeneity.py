@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from proofs_check.engines import identity, reals, sp, universal, z3
-from proofs_check.framework import Axiom, Claim, Finding, Method, Proof, Role, step
+from proofs_check.framework import Axiom, Claim, Finding, Method, Proof, Reach, Role, step
 
 
 @universal()
@@ -28,7 +28,7 @@ def square_of_a_mean() -> Claim:
     return Claim(given, then, drop="weight", instead=weight >= 0)
 
 
-@identity()
+@identity(reach=Reach.INSTANCE)
 def noise_is_added() -> dict[str, Any]:
     """AN-15: E|G + xi|^2 = |G|^2 + E|xi|^2 for noise of mean 0 (two values, any probability).
 
@@ -56,7 +56,7 @@ def upper_bound() -> Claim:
     return Claim(given, statistic <= clean + allowed, drop="variance")
 
 
-@identity()
+@identity(reach=Reach.SCALARS)
 def noise_of_a_mean() -> dict[str, Any]:
     """AN-15: n agents with noise of variance v a round: (1/n) sum |sum w xi|^2 has mean S2 v.
 
@@ -86,7 +86,7 @@ def root_of_a_mean() -> Claim:
     return Claim(given, square <= (m + s) ** 2, drop="Cauchy-Schwarz")
 
 
-@identity()
+@identity(reach=Reach.INSTANCE)
 def gaussian_norm() -> dict[str, Any]:
     """AN-15: (2/d)(Gamma((d+1)/2)/Gamma(d/2))^2 is 2/pi at d = 1, and E|xi|^2 by integration.
 
@@ -176,4 +176,5 @@ PROOF = Proof(
         shares,
         printed_threshold,
     ),
+    theorems=("Chebyshev.martingale_adds",),
 )

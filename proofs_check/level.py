@@ -1,7 +1,7 @@
 """Thresholds with a level: a run among m rehearsals that could be exchanged with it.
 
-The whole argument, for every m, every order and every finite law, is `coq/Calibration.v`; here
-every case of a small m, and the arithmetic around the count.
+The argument, for every m, every order and every finite law, is `coq/Calibration.v`; here every
+case of a small m.
 
 Proves: GU-12, AN-17.
 """
@@ -11,8 +11,7 @@ from fractions import Fraction
 from itertools import permutations, product
 from math import ceil, factorial
 
-from proofs_check.engines import reals, universal, z3
-from proofs_check.framework import Claim, Finding, Method, Proof, Role, step
+from proofs_check.framework import Finding, Method, Proof, Role, step
 
 MOST_REHEARSALS = 4
 LEVELS = tuple(Fraction(a, b) for b in range(2, 26) for a in range(1, b))
@@ -28,7 +27,7 @@ def rank_for(level: Fraction, rehearsals: int) -> int:
     return ceil((1 - level) * (rehearsals + 1))
 
 
-@step(Method.EXHAUSTIVE)
+@step(Method.EXHAUSTIVE, role=Role.INSTANCE)
 def every_order() -> Finding:
     """AN-17: m <= 4, every order of m+1 scores, ties included, every rank: at most m+1-k exceed.
 
@@ -48,7 +47,7 @@ def every_order() -> Finding:
     return Finding(True, f"{cases} cases")
 
 
-@step(Method.EXHAUSTIVE)
+@step(Method.EXHAUSTIVE, role=Role.INSTANCE)
 def every_permutation() -> Finding:
     """AN-17: m <= 4, any scores in all (m+1)! orders: in at most (m+1-k) m! the last one exceeds.
 
@@ -69,62 +68,6 @@ def every_permutation() -> Finding:
                     return Finding(False, f"scores {heap}, rank {rank}: {above} orders")
                 cases += len(orders)
     return Finding(True, f"{cases} orders")
-
-
-@universal(needs=(every_order,))
-def rank_keeps_level() -> Claim:
-    """AN-17: runs that can be exchanged exceed with equal probabilities, with rank k at most theta.
-
-    The m+1 probabilities add up to the mean number of runs that exceed.
-
-    Proves: AN-17.
-    """
-    runs, rank, chance, mean, level = reals("runs rank chance mean level")
-    given = {
-        "runs": runs > 0,
-        "exchanged": runs * chance == mean,
-        "the count": mean <= runs - rank,
-        "the rank": rank >= (1 - level) * runs,
-    }
-    return Claim(given, chance <= level, drop="the rank")
-
-
-@universal()
-def score_is_thresholds() -> Claim:
-    """GU-12, AN-17: a deviation is at most q exactly if its statistic is within its threshold.
-
-    For one test, both tails; a largest deviation is at most q if all are.
-
-    Proves: GU-12, AN-17.
-    """
-    s, c, r, q, high, low = reals("s c r q high low")
-    given = {
-        "spread": r > 0,
-        "deviations": z3.And(high * r == s - c, low * r == c - s),
-    }
-    upper = (high <= q) == (s <= c + q * r)
-    lower = (low <= q) == (c - q * r <= s)
-    return Claim(given, z3.And(upper, lower), drop="spread")
-
-
-@universal(needs=(score_is_thresholds,))
-def rounding_is_lax() -> Claim:
-    """GU-12, AN-17: thresholds rounded outward let pass whatever the exact ones let pass.
-
-    A lower threshold below 0 may become 0: no statistic is negative.
-
-    Proves: GU-12, AN-17.
-    """
-    s, upper, lower, rounded_upper, rounded_lower = reals(
-        "s upper lower rounded_upper rounded_lower"
-    )
-    given = {
-        "within": z3.And(s <= upper, lower <= s),
-        "outward": rounded_upper >= upper,
-        "downward": z3.Or(rounded_lower <= lower, rounded_lower <= 0),
-        "not negative": s >= 0,
-    }
-    return Claim(given, z3.And(s <= rounded_upper, rounded_lower <= s), drop="outward")
 
 
 @step(Method.EXHAUSTIVE, role=Role.INSTANCE)
@@ -152,9 +95,17 @@ PROOF = Proof(
     (
         every_order,
         every_permutation,
-        rank_keeps_level,
-        score_is_thresholds,
-        rounding_is_lax,
         fewest_rehearsals,
+    ),
+    theorems=(
+        "Calibration.few_exceed",
+        "Calibration.few_permutations",
+        "Calibration.exceeds_rarely",
+        "Calibration.rank_keeps_level",
+        "Calibration.rank_for_keeps_level",
+        "Calibration.score_is_thresholds",
+        "Calibration.rounding_is_lax",
+        "Calibration.false_alarms_given_pilots",
+        "Calibration.false_alarms_have_level",
     ),
 )

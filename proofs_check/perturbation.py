@@ -9,48 +9,11 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from proofs_check.contraction import alpha, beta, mu, q, small_steps
+from proofs_check.contraction import alpha, beta, mu, q
 from proofs_check.engines import identity, reals, sp, universal, z3
 from proofs_check.framework import Axiom, Claim, Finding, Method, Proof, Role, step
 
 low, high = reals("low high")
-
-
-@universal(axioms=(Axiom.TRIANGLE, Axiom.COCOERCIVITY), needs=(small_steps, "mixing.frobenius"))
-def one_step() -> Claim:
-    """AN-2: mixing, adding Z and a gradient step take e to at most q(e + |Z|).
-
-    Proves: AN-2.
-    """
-    e, z, factor, mixed, after, bound = reals("e z factor mixed after bound")
-    given = {
-        "norms": z3.And(e >= 0, z >= 0, mixed >= 0, after >= 0),
-        "mixing does not expand": mixed <= e,
-        "the step contracts": after <= factor * (mixed + z),
-        "the factor is a norm": factor >= 0,
-        "the bound so far": e <= bound,
-    }
-    return Claim(given, after <= factor * (bound + z), drop="mixing does not expand")
-
-
-@identity(axioms=(Axiom.INDUCTION,), needs=(one_step,))
-def unrolled() -> dict[str, Any]:
-    """AN-2: U(t+1) = q_t (U(t) + z_t), U(1) = 0, is the sum over tau of prod_(s=tau..t) q_s z_tau.
-
-    Round t multiplies every product by q_t and adds q_t z_t; written out for t up to 6.
-
-    Proves: AN-2.
-    """
-    size = 6
-    q_s, z_s = sp.symbols(f"q1:{size + 1}"), sp.symbols(f"z1:{size + 1}")
-    so_far, q_t, z_t, earlier = sp.symbols("so_far q_t z_t earlier")
-    step_ = q_t * (so_far * earlier + z_t) - (so_far * q_t) * earlier - q_t * z_t
-    found, value = {"round t": sp.expand(step_)}, sp.Integer(0)
-    for t in range(size):
-        value = q_s[t] * (value + z_s[t])
-        wanted = sum(sp.Mul(*q_s[tau : t + 1]) * z_s[tau] for tau in range(t + 1))
-        found[f"t = {t + 1}"] = sp.expand(value - wanted)
-    return found
 
 
 @universal()
@@ -83,22 +46,6 @@ def uniform_factor() -> Claim:
         "high < 2/beta": high * beta < 2,
     }
     return Claim(given, z3.And(q(low) < 1, q(high) < 1), drop="0 < low", instead=low >= 0)
-
-
-@universal(axioms=(Axiom.INDUCTION,), needs=(one_step, uniform_factor))
-def persistent_perturbation() -> Claim:
-    """AN-2: with |Z| <= z for ever, e <= z gamma/(1 - gamma) is kept from step to step.
-
-    Proves: AN-2.
-    """
-    e, z, bound, gamma = reals("e z bound gamma")
-    given = {
-        "0 <= gamma < 1": z3.And(gamma >= 0, gamma < 1),
-        "sizes": z3.And(e >= 0, z >= 0, bound >= 0),
-        "so far": e <= bound,
-        "bound": bound * (1 - gamma) == z * gamma,
-    }
-    return Claim(given, gamma * (e + z) <= bound, drop="bound")
 
 
 @identity(role=Role.INSTANCE)
@@ -279,11 +226,8 @@ PROOF = Proof(
     "perturbation",
     "The perturbation lemma (AN-2, AN-3)",
     (
-        one_step,
-        unrolled,
         factor_on_an_interval,
         uniform_factor,
-        persistent_perturbation,
         persistent_is_attained,
         gamma_product,
         gamma_bound,
@@ -295,5 +239,10 @@ PROOF = Proof(
         printed_steps_expand,
         printed_exponential_decay,
         printed_uniform_factor,
+    ),
+    theorems=(
+        "Perturbation.perturbation",
+        "Perturbation.persistent_perturbation",
+        "Perturbation.A05_no_uniform_factor",
     ),
 )

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from proofs_check.engines import identity, reals, sp, universal, z3
-from proofs_check.framework import Axiom, Claim, Finding, Method, Proof, Role, step
+from proofs_check.framework import Axiom, Claim, Finding, Method, Proof, Reach, Role, step
 
 
 @universal(axioms=(Axiom.COCOERCIVITY,))
@@ -45,20 +45,7 @@ def one_more_round() -> Claim:
     return Claim(given, after <= bound + weight * allowed, drop="this round")
 
 
-@identity(axioms=(Axiom.CHEBYSHEV,))
-def squares_add_up() -> dict[str, Any]:
-    """AN-18: E|M + x|^2 = E|M|^2 + E|x|^2 if x has mean 0 given the past; two equal chances.
-
-    M takes the values m1, m2; after each, x is +-x1 or +-x2, so that its size may follow M.
-
-    Proves: AN-18.
-    """
-    m1, m2, x1, x2 = sp.symbols("m1 m2 x1 x2", real=True)
-    after = sum((m + sign * x) ** 2 for m, x in ((m1, x1), (m2, x2)) for sign in (1, -1)) / 4
-    return {"orthogonal": after - (m1**2 + m2**2) / 2 - (x1**2 + x2**2) / 2}
-
-
-@universal(axioms=(Axiom.CHEBYSHEV,), needs=(squares_add_up,))
+@universal(axioms=(Axiom.CHEBYSHEV,))
 def stopped_before_it_exceeds() -> Claim:
     """AN-18: what is stopped before its variance would exceed v has variance at most v.
 
@@ -109,7 +96,7 @@ def bernstein_level() -> dict[str, Any]:
     return {"exponent": sp.expand(r**2 - 2 * L * (v + a * r / 3))}
 
 
-@universal(needs=(chebyshev_level, bernstein_level))
+@universal(reach=Reach.SCALARS, needs=(chebyshev_level, bernstein_level))
 def all_levels() -> Claim:
     """AN-18: two norms for each of m weightings, each at q' = q/(2m), fail with at most q.
 
@@ -124,24 +111,7 @@ def all_levels() -> Claim:
     return Claim(given, failed <= q, drop="each")
 
 
-@universal(axioms=(Axiom.SPECTRAL,))
-def edges_bound_the_spread() -> Claim:
-    """AN-18: one eigenvalue l >= l_2 > 0 of the Laplacian and its share c^2 of |X_perp|^2.
-
-    Summed over all: the differences along edges are at least l_2 |X_perp|^2.
-
-    Proves: AN-18.
-    """
-    edges, spread, eigenvalue, l2, c = reals("edges spread eigenvalue l2 c")
-    given = {
-        "so far": edges >= l2 * spread,
-        "nonzero": z3.And(eigenvalue >= l2, l2 > 0),
-    }
-    then = edges + eigenvalue * c * c >= l2 * (spread + c * c)
-    return Claim(given, then, drop="nonzero")
-
-
-@universal(axioms=(Axiom.TRIANGLE,), needs=("admissible.closed_form_if", two_sided_drift))
+@universal(axioms=(Axiom.TRIANGLE,), needs=(two_sided_drift,))
 def level_here() -> Claim:
     """AN-19: phi(z) is the square of a length that differs from that of the estimates by little.
 
@@ -176,7 +146,7 @@ def distance_to_the_honest_optimum() -> Claim:
     return Claim(given, distance * mu <= pull, drop="strong convexity")
 
 
-@universal(needs=("admissible.ellipsoid", level_here))
+@universal(reach=Reach.SCALARS, needs=("admissible.ellipsoid", level_here))
 def ellipsoids() -> Claim:
     """AN-19: shrunk towards the centre, a point of the outer ellipsoid is soon in the inner one.
 
@@ -231,17 +201,22 @@ PROOF = Proof(
     (
         two_sided_drift,
         one_more_round,
-        squares_add_up,
         stopped_before_it_exceeds,
         shares_sum_to_one,
         chebyshev_level,
         bernstein_level,
         all_levels,
-        edges_bound_the_spread,
         level_here,
         distance_to_the_honest_optimum,
         ellipsoids,
         checks_bound_the_level,
         foreseen_mini_batch,
+    ),
+    theorems=(
+        "Mixing.edges_bound_the_spread",
+        "Chebyshev.martingale_adds",
+        "Admissible.admissible_closed_form",
+        "Admissible.estimates_are_near",
+        "Admissible.measured_nu_implies_relaxed",
     ),
 )

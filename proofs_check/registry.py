@@ -4,7 +4,8 @@ import difflib
 from collections.abc import Iterable
 from importlib import import_module
 
-from proofs_check.framework import Method, Proof, ProofError, Role, Step, ordered
+from proofs_check.coq.gate import headline_theorems
+from proofs_check.framework import Proof, ProofError, Reach, Role, Step, ordered
 
 MODULES = (
     "hash",
@@ -42,8 +43,13 @@ def load(name: str) -> Proof:
 
 
 def load_all() -> tuple[Proof, ...]:
-    """Every proof; names that clash, needs that lead nowhere and cycles are refused."""
+    """Every proof; names that clash, needs and theorems that do not exist, cycles are refused."""
     proofs = tuple(load(name) for name in MODULES)
+    known = theorems_of_coq()
+    for proof in proofs:
+        for theorem in proof.theorems:
+            if theorem not in known:
+                raise ProofError(f"{proof.name} is said to rest on {theorem}, which is not in Coq")
     ordered(step for proof in proofs for step in proof.steps)
     return proofs
 
@@ -73,9 +79,19 @@ def carrying(proof: Proof) -> tuple[Step, ...]:
     return tuple(found.values())
 
 
-def strength(proof: Proof) -> Method:
-    """The weakest method among the steps that carry a proof."""
-    return min((step.method for step in carrying(proof)), key=lambda method: method.strength)
+def theorems_of_coq() -> tuple[str, ...]:
+    """The theorems of Coq that name a clause, as `File.theorem`."""
+    return tuple(
+        f"{file.removesuffix('.v')}.{theorem}"
+        for file, theorems in headline_theorems().items()
+        for theorem in theorems
+    )
+
+
+def reach(proof: Proof) -> Reach | None:
+    """The narrowest reach among the steps that carry a proof; None: theorems of Coq alone do."""
+    found = [step.reach for step in carrying(proof)]
+    return max(found, key=lambda one: one.narrowness, default=None)
 
 
 def relies_on(proof: Proof) -> tuple[str, ...]:

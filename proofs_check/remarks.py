@@ -7,23 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 from proofs_check.engines import identity, reals, sp, universal, z3
-from proofs_check.framework import Claim, Finding, Method, Proof, step
+from proofs_check.framework import Claim, Finding, Method, Proof, Reach, step
 
 
-@universal()
-def loss_at_attacked_minimiser() -> Claim:
-    """AN-13: the true loss at any point, so at the attacked minimiser, is at least its minimum.
-
-    Proves: AN-13.
-    """
-    point, x = z3.Reals("point x")
-    loss = z3.Function("loss", z3.RealSort(), z3.RealSort())
-    least = z3.Real("least")
-    given = {"minimum at that point": least <= loss(point), "attacked minimiser": x == point}
-    return Claim(given, loss(x) >= least, drop="attacked minimiser")
-
-
-@identity()
+@identity(reach=Reach.INSTANCE)
 def quadratic_gap() -> dict[str, Any]:
     """AN-13: for loss |x - D|^2/2 the excess is (x - mean)^2/2, here with three agents.
 
@@ -37,7 +24,7 @@ def quadratic_gap() -> dict[str, Any]:
     return {"excess": average - least - (x - mean) ** 2 / 2}
 
 
-@universal()
+@universal(reach=Reach.SCALARS)
 def strict_convexity() -> Claim:
     """AN-14: two minimisers of a strictly convex loss would have a better point between them.
 
@@ -55,25 +42,6 @@ def strict_convexity() -> Claim:
         z3.Bool("equal"),
         drop="x = y unless strict",
     )
-
-
-@universal(needs=(strict_convexity,))
-def all_agents() -> Claim:
-    """AN-14: with b = 0, membership is a vanishing sum, so x = x*; x* is in it as P is in P_delta.
-
-    The gradient of the average vanishes exactly at minimisers of a convex loss.
-
-    Proves: AN-14.
-    """
-    total, squares, level = reals("total squares level")
-    minimiser, unique, is_star = z3.Bools("minimiser unique is_star")
-    given = {
-        "convex": (total == 0) == minimiser,
-        "strictly": z3.Implies(unique, minimiser == is_star),
-        "P in P_delta": z3.Implies(is_star, squares <= level),
-        "strict convexity": unique,
-    }
-    return Claim(given, z3.And(total == 0, squares <= level) == is_star, drop="strict convexity")
 
 
 @step(Method.COUNTEREXAMPLE)
@@ -106,11 +74,13 @@ PROOF = Proof(
     "remarks",
     "Remark 1 and the footnote (AN-13, AN-14)",
     (
-        loss_at_attacked_minimiser,
         quadratic_gap,
         strict_convexity,
-        all_agents,
         printed_upper_bound,
         printed_convexity,
+    ),
+    theorems=(
+        "Attack.one_model_for_all",
+        "Attack.attacked_loss_is_no_less",
     ),
 )

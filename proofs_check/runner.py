@@ -1,13 +1,21 @@
 """Run steps, one after the other or in several processes, and say what came of each."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
 
-from proofs_check.framework import Finding, Proof, Result, Role, Step
-from proofs_check.registry import find_step, relies_on, strength
+from proofs_check.framework import Finding, Proof, Reach, Result, Role, Step
+from proofs_check.registry import find_step, reach, relies_on
 from valid_ref.workers import Workers
+
+VERDICTS: Mapping[Reach, str] = {
+    Reach.ALL_VALUES: "proved for all values",
+    Reach.SCALARS: "proved, reduced to scalars",
+    Reach.INSTANCE: "proved in part, the rest on instances",
+    Reach.STATISTICAL: "proved in part, the rest on samples",
+}
+"""What a proof is called by the reach of its narrowest step."""
 
 
 @attrs.frozen
@@ -55,16 +63,19 @@ def run(steps: Iterable[Step], jobs: int = 1) -> Iterator[StepOutcome]:
 
 
 def verdict(proof: Proof, outcomes: Iterable[StepOutcome]) -> str:
-    """One line on a proof: proved and how strongly, or which steps are missing."""
+    """One line on a proof: how far its steps reach and what Coq proves, or what is missing."""
     found = {outcome.step.name: outcome for outcome in outcomes}
     wrong = [name for name, outcome in found.items() if not outcome.as_expected]
     if wrong:
         return f"not proved: {', '.join(wrong)}"
     left_out = sum(step.name not in found for step in proof.steps)
     refuted = sum(step.role is Role.PRINTED for step in proof.steps if step.name in found)
-    parts = [f"proved, weakest step {strength(proof).value}"]
+    narrowest = reach(proof)
+    parts = [VERDICTS[narrowest] if narrowest else "proved in Coq alone"]
     if relies_on(proof):
         parts[0] += f", with {', '.join(relies_on(proof))}"
+    if proof.theorems:
+        parts.append(f"theorems of Coq: {len(proof.theorems)}")
     if refuted:
         parts.append(f"printed statements refuted: {refuted}")
     if left_out:

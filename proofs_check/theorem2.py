@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from proofs_check.engines import identity, reals, sp, universal, z3
-from proofs_check.framework import Axiom, Claim, Finding, Method, Proof, Role, step
+from proofs_check.framework import Claim, Finding, Method, Proof, Reach, Role, step
 from valid_ref.graph_families import cycle
 from valid_ref.lattice import default_limits
 from valid_ref.machine import CausalView, run_machine
@@ -19,7 +19,7 @@ from valid_ref.schedule import constant, make_schedule
 mu, h, b, n, delta = reals("mu h b n delta")
 
 
-@universal()
+@universal(reach=Reach.SCALARS)
 def target_is_the_minimiser() -> Claim:
     """AN-12: gradients of a strongly convex average that sum to 0 at xhat make it the minimiser.
 
@@ -37,7 +37,7 @@ def target_is_the_minimiser() -> Claim:
     return Claim(given, square == 0, drop="mu > 0", instead=mu >= 0)
 
 
-@universal(needs=(target_is_the_minimiser,))
+@universal(reach=Reach.SCALARS, needs=(target_is_the_minimiser,))
 def imitated_class() -> Claim:
     """AN-12: the budget of GU-2 at xhat is delta-heterogeneity of P_H x Q_B, whose minimiser it is.
 
@@ -50,56 +50,6 @@ def imitated_class() -> Claim:
         "f-complete": mean * n == honest + free,
     }
     return Claim(given, mean <= delta, drop="within budget")
-
-
-@universal(needs=(imitated_class,))
-def premise_carries_over() -> Claim:
-    """AN-12: equal laws give equal probabilities, so the failure probability is at most theta.
-
-    Proves: AN-12.
-    """
-    attacked, imitated, theta = reals("attacked imitated theta")
-    given = {
-        "equality in law": attacked == imitated,
-        "premise at P_H x Q_B": imitated >= 1 - theta,
-        "probabilities": z3.And(attacked >= 0, attacked <= 1, theta >= 0, theta <= 1),
-    }
-    return Claim(given, attacked >= 1 - theta, drop="premise at P_H x Q_B")
-
-
-@universal(axioms=(Axiom.INDUCTION,), needs=(premise_carries_over,))
-def one_round_coupled() -> Claim:
-    """AN-12: an agent's round is a function of its state, what it hears and its sample.
-
-    If before a round the adversary's copies have the states of the imitated agents, all messages
-    are equal, and with equal samples all states are equal after it; so the runs are the same.
-
-    Proves: AN-12.
-    """
-    State, Heard, Sample, Agent = map(z3.DeclareSort, ("State", "Heard", "Sample", "Agent"))
-    v = z3.Const("v", Agent)
-    says = z3.Function("says", State, z3.IntSort())
-    moves = z3.Function("moves", State, Heard, Sample, State)
-    before, after, copied, copied_after = (
-        z3.Function(name, Agent, State) for name in ("attacked", "attacked1", "run", "run1")
-    )
-    drawn, copied_drawn = (z3.Function(name, Agent, Sample) for name in ("drawn", "run_drawn"))
-    heard, copied_heard = (z3.Function(name, Agent, Heard) for name in ("heard", "run_heard"))
-    spoken = z3.ForAll([v], says(before(v)) == says(copied(v)))
-    given = {
-        "equal states": z3.ForAll([v], before(v) == copied(v)),
-        "equal samples": z3.ForAll([v], drawn(v) == copied_drawn(v)),
-        "messages are all that is heard": z3.Implies(
-            spoken, z3.ForAll([v], heard(v) == copied_heard(v))
-        ),
-        "honest code": z3.ForAll([v], after(v) == moves(before(v), heard(v), drawn(v))),
-        "the run imitated": z3.ForAll(
-            [v], copied_after(v) == moves(copied(v), copied_heard(v), copied_drawn(v))
-        ),
-    }
-    then = z3.ForAll([v], after(v) == copied_after(v))
-    alone = z3.ForAll([v], v == z3.Const("only", Agent))
-    return Claim(given, then, drop="equal samples", small=(alone,))
 
 
 @identity()
@@ -132,7 +82,7 @@ def _messages(result: Any) -> list[Any]:
     return [(int(one.model[0]), int(one.scaled_gradient[0])) for one in said]
 
 
-@step(Method.EXACT, role=Role.INSTANCE, needs=(one_round_coupled,))
+@step(Method.EXACT, role=Role.INSTANCE)
 def equality_in_law() -> Finding:
     """AN-12: coupled by the samples, the attacked run and the imitated run are the same run.
 
@@ -172,7 +122,7 @@ def equality_in_law() -> Finding:
     return Finding(True, "10 seeds, 12 rounds, every message equal")
 
 
-@universal(role=Role.INSTANCE)
+@universal(reach=Reach.SCALARS, role=Role.INSTANCE)
 def budget_step() -> Claim:
     """A21: h honest agents at rho beyond the largest mean m need Byzantine data with mean above m.
 
@@ -237,13 +187,15 @@ PROOF = Proof(
     (
         target_is_the_minimiser,
         imitated_class,
-        premise_carries_over,
-        one_round_coupled,
         mean_of_the_data,
         equality_in_law,
         budget_step,
         printed_assumptions,
         printed_conclusion,
         printed_premise,
+    ),
+    theorems=(
+        "Attack.imitation_is_honest",
+        "Attack.benign_attack",
     ),
 )

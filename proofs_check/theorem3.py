@@ -1,168 +1,15 @@
 """The convergence rate of LearnModel without adversaries, with explicit constants.
 
-s = t + t0, so alpha_t = a/s with a = 2/mu; m is the root mean square of |xbar - x*|.
-
-Proves: AN-8.
+The rate for every graph and size is `rate` in `coq/Rate.v`, for independent mini-batches
+`rate_on_samples` in `coq/Samples.v`; here how sharp it is, and what is printed.
 """
 
 import math
 from typing import Any
 
-from proofs_check.contraction import alpha, beta, mu, q
+from proofs_check.contraction import beta, mu
 from proofs_check.engines import identity, reals, sp, universal, z3
-from proofs_check.framework import Axiom, Claim, Finding, Method, Proof, Role, step
-
-s, root, m, R, E, b0 = reals("s root m R E b0")
-
-
-@universal()
-def contraction_factor() -> Claim:
-    """AN-8: with alpha = 2/(mu s) and s >= 1 + t0 >= 2 kappa the factor q is 1 - 2/s.
-
-    Proves: AN-8.
-    """
-    given = {
-        "0 < mu": mu > 0,
-        "mu <= beta": mu <= beta,
-        "alpha mu s = 2": z3.And(s > 0, alpha * mu * s == 2),
-        "s >= 2 kappa": s * mu >= 2 * beta,
-    }
-    then = z3.And(q(alpha) == 1 - alpha * mu, q(alpha) * s == s - 2)
-    return Claim(given, then, drop="s >= 2 kappa")
-
-
-@universal(
-    axioms=(Axiom.TRIANGLE, Axiom.COCOERCIVITY, Axiom.CAUCHY_SCHWARZ),
-    needs=("contraction.centred_form",),
-)
-def mean_step() -> Claim:
-    """AN-8: off the mean only the part of the gradients off (beta+mu)/2 acts on the mean.
-
-    For n agents: total is |sum of G_v(y_v) - G_v(ybar)|, rest the same less (beta+mu)/2 times the
-    displacements, which sum to 0; lengths the sum of |y_v - ybar|, P the norm |Y_perp|.
-
-    Proves: AN-8.
-    """
-    total, moved, rest, lengths, P, n = reals("total moved rest lengths P n")
-    middle, radius = (beta + mu) / 2, (beta - mu) / 2
-    given = {
-        "0 < mu": z3.And(mu > 0, n >= 1, P >= 0, lengths >= 0, moved >= 0),
-        "mu <= beta": mu <= beta,
-        "displacements sum to 0": moved == 0,
-        "triangle": total <= rest + middle * moved,
-        "co-coercivity, summed": z3.And(rest >= 0, rest <= radius * lengths),
-        "Cauchy-Schwarz": lengths * lengths <= n * P * P,
-        "norm": total >= 0,
-    }
-    then = total * total <= radius * radius * n * P * P
-    return Claim(given, then, drop="displacements sum to 0")
-
-
-@identity(axioms=(Axiom.CAUCHY_SCHWARZ,), needs=(mean_step,))
-def mean_bias() -> dict[str, Any]:
-    """AN-8: displacements sum to zero, so their mean drops out; by AN-7 the bias is b0/sqrt(s).
-
-    (beta-mu)/(2 sqrt n) times K alpha/eta is (beta-mu) C a/(l2 e0 sqrt s), b0/sqrt(s) over sqrt 2.
-
-    Proves: AN-8.
-    """
-    b, u, n, C, l2, a, e0, t = sp.symbols("beta mu n C l2 a e0 s", positive=True)
-    bound = 2 * sp.sqrt(n) * C / l2 * (a / t) / (e0 / sp.sqrt(t))
-    bias = (b - u) / (2 * sp.sqrt(n)) * bound
-    b_0 = sp.sqrt(2) * (b - u) * C * a / (l2 * e0)
-    return {"bias": bias - b_0 / sp.sqrt(2) / sp.sqrt(t)}
-
-
-@identity()
-def noise_adds_in_squares() -> dict[str, Any]:
-    """AN-8: noise of mean 0 given the past adds its variance: E(u + x)^2 = u^2 + E x^2.
-
-    Written out for noise with two values of probabilities pr, 1 - pr and mean 0; n agents with
-    K samples each divide the variance of the mean by nK.
-
-    Proves: AN-8.
-    """
-    u, x, pr = sp.symbols("u x pr", positive=True)
-    other = -pr * x / (1 - pr)
-    left = pr * (u + x) ** 2 + (1 - pr) * (u + other) ** 2
-    return {"two values": left - u**2 - pr * x**2 - (1 - pr) * other**2}
-
-
-@universal(needs=(contraction_factor, mean_bias, noise_adds_in_squares))
-def cross_term() -> Claim:
-    """AN-8: (q m + alpha b0/sqrt s)^2 <= q m^2 + a^2 b0^2/(2 s^2), with q = 1 - 2/s.
-
-    In units of a b0 = 1, root = sqrt(s).
-
-    Proves: AN-8.
-    """
-    given = {"root": root > 0, "s = root^2 >= 2": root * root >= 2, "m >= 0": m >= 0}
-    factor = root * root - 2
-    left = (factor * m + 1 / root) ** 2
-    then = left <= root**2 * factor * m**2 + z3.Q(1, 2)
-    return Claim(given, then, drop="s = root^2 >= 2", instead=root * root >= 1)
-
-
-@universal(axioms=(Axiom.INDUCTION,), needs=(cross_term,))
-def induction_step() -> Claim:
-    """AN-8: m^2 <= R/(s-1) gives (1 - 2/s) m^2 + E/s^2 <= R/s if R >= E.
-
-    Proves: AN-8.
-    """
-    square = reals("square s")[0]
-    given = {
-        "s >= 2": s >= 2,
-        "E >= 0": E >= 0,
-        "R >= E": R >= E,
-        "before": z3.And(square >= 0, square * (s - 1) <= R),
-    }
-    then = (s - 2) * square * s + E <= R * s
-    return Claim(given, then, drop="R >= E")
-
-
-@universal()
-def noise_constant() -> Claim:
-    """AN-8: R >= a^2(1.5 b0^2 + v) covers E = a^2(b0^2/2 + v); the constant could be 1/2.
-
-    Proves: AN-8.
-    """
-    a2, v = reals("a2 v")
-    given = {
-        "nonnegative": z3.And(a2 >= 0, v >= 0),
-        "R": a2 * (z3.Q(3, 2) * b0**2 + v) <= R,
-    }
-    return Claim(given, a2 * (b0**2 / 2 + v) <= R, drop="R")
-
-
-@universal()
-def start() -> Claim:
-    """AN-8: f(0) >= f(x*) + mu|x*|^2/2 and f >= 0 give |x*|^2 <= 2 F0/mu <= R/t0.
-
-    Proves: AN-8.
-    """
-    F0, least, X, t0 = reals("F0 least X t0")
-    given = {
-        "0 < mu": mu > 0,
-        "t0 > 0": t0 > 0,
-        "strong convexity": least + mu * X / 2 <= F0,
-        "f >= 0": least >= 0,
-        "R": R * mu >= 2 * t0 * F0,
-    }
-    return Claim(given, t0 * X <= R, drop="f >= 0")
-
-
-@identity()
-def pythagoras() -> dict[str, Any]:
-    """AN-8: sum_v |x_v - x*|^2 = n|xbar - x*|^2 + |X_perp|^2, as the rows of X_perp sum to 0.
-
-    One more agent keeps sum (e + d_v)^2 = n e^2 + 2 e sum d_v + sum d_v^2.
-
-    Proves: AN-8.
-    """
-    e, d, total, squares, n = sp.symbols("e d total squares n")
-    before = n * e**2 + 2 * e * total + squares
-    after = (n + 1) * e**2 + 2 * e * (total + d) + squares + d**2
-    return {"one more agent": before + (e + d) ** 2 - after}
+from proofs_check.framework import Claim, Finding, Method, Proof, Role, step
 
 
 @identity()
@@ -279,15 +126,6 @@ PROOF = Proof(
     "theorem3",
     "Theorem 3: the rate of LearnModel (AN-8)",
     (
-        contraction_factor,
-        mean_step,
-        mean_bias,
-        noise_adds_in_squares,
-        cross_term,
-        induction_step,
-        noise_constant,
-        start,
-        pythagoras,
         limit_of_moments,
         slopes,
         exact_against_bound,
@@ -295,5 +133,11 @@ PROOF = Proof(
         printed_any_constants,
         printed_steps_exclude,
         printed_without_offset,
+    ),
+    theorems=(
+        "Rate.optimum_is_near",
+        "Samples.rate_on_samples",
+        "Rate.near_mean",
+        "Rate.rate",
     ),
 )

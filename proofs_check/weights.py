@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from proofs_check.engines import identity, reals, sp, universal, z3
-from proofs_check.framework import Axiom, Claim, Finding, Method, Proof, Role, step
+from proofs_check.framework import Axiom, Claim, Finding, Method, Proof, Reach, Role, step
 
 g, T = sp.symbols("gamma T", positive=True)
 POWERS = range(5)
@@ -100,7 +100,7 @@ def polynomial_squares() -> Claim:
     return Claim(given, (2 * c + 1) * (total + u) <= power, drop="Bernoulli")
 
 
-@universal(role=Role.INSTANCE, axioms=(Axiom.INDUCTION,))
+@universal(reach=Reach.INSTANCE, role=Role.INSTANCE, axioms=(Axiom.INDUCTION,))
 def polynomial_sum_without_the_axiom() -> Claim:
     """AN-16: sum t^c >= T^(c+1)/(c+1): the step from T to T+1, for c = 0 to 4 and all T >= 0.
 
@@ -111,7 +111,7 @@ def polynomial_sum_without_the_axiom() -> Claim:
     return Claim({"T >= 0": t >= 0}, z3.And(then), drop="T >= 0")
 
 
-@universal(role=Role.INSTANCE, axioms=(Axiom.INDUCTION,))
+@universal(reach=Reach.INSTANCE, role=Role.INSTANCE, axioms=(Axiom.INDUCTION,))
 def polynomial_squares_without_the_axiom() -> Claim:
     """AN-16: sum t^(2c) <= (T+1)^(2c+1)/(2c+1): the step, for c = 0 to 4 and all T >= 0.
 

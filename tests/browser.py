@@ -41,3 +41,11 @@ class Opened:
 
     def text(self, selector: str) -> str:
         return self.page.inner_text(selector)
+
+    def until(self, expression: str) -> None:
+        """Wait until an expression is true; the page itself may not evaluate text."""
+        for _attempt in range(100):
+            if self.page.evaluate(expression):
+                return
+            self.page.wait_for_timeout(30)
+        raise AssertionError(f"never true: {expression}")

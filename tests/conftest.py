@@ -39,7 +39,7 @@ settings.register_profile(
 settings.register_profile(
     "deep",
     parent=_BASE,
-    max_examples=2000,
+    max_examples=500,
     derandomize=False,
     print_blob=True,
     database=DirectoryBasedExampleDatabase(".hypothesis/examples"),

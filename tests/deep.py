@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 HEAD = """# The last deep run
 
-Every test, those marked `deep` too, with 2000 examples a property, then every mutant. Made by
+Every test, those marked `deep` too, with 500 examples a property, then every mutant. Made by
 `make deep`, which takes about an hour and a half at most on two cores.
 
 """

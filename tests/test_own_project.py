@@ -5,6 +5,7 @@ Its code is `docs/guides/examples/mine.py`, and nothing of it is known to the pa
 
 import importlib
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -80,6 +81,26 @@ def test_entry_points_give_own_parts_names(project: Path) -> None:
     assert document["graph"] == {"kind": "mine:Wheel", "rim": 5}
 
 
+@pytest.mark.checks("VA-6")
+def test_a_broken_entry_point_is_listed_and_spoils_no_other(project: Path) -> None:
+    metadata = project / "others-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: others\nVersion: 1.0\n")
+    groups = [f"[valid_ref.{kind}]\ngone = no_such:Part\n" for kind in ("graphs", "losses")]
+    attacks = "[valid_ref.attacks]\ngone = no_such:Part\nshrink = mine:Shrink\n"
+    (metadata / "entry_points.txt").write_text("".join((*groups, attacks)))
+    listed = command("run", "--attacks")
+    assert "shrink                   Byzantine agents say their models times a factor" in listed
+    assert re.search("gone +broken: .*cannot import no_such: ModuleNotFoundError", listed)
+    rows = json.loads(command("run", "--attacks", "--json"))
+    assert "cannot import no_such" in next(row for row in rows if row["kind"] == "gone")["broken"]
+    words = ("--graph", "complete:5", "--byzantine", "4", "--attack", "shrink", *SMALL)
+    assert command("run", *words, "--quiet") == "c\n"
+    for option in ("--graph", "--loss", "--attack"):
+        refusal = command("run", option, "gone", status=2)
+        assert f"{option}.kind: the entry point 'gone' of the group valid_ref." in refusal
+
+
 @pytest.mark.checks("VA-10")
 def test_own_parts_go_the_whole_way_in_python(project: Path, monkeypatch) -> None:
     monkeypatch.syspath_prepend(project)
@@ -144,3 +165,13 @@ def test_own_parts_are_clean_under_strict_types(project: Path) -> None:
     )
     assert right.returncode == 0, right.stdout
     assert wrong.stdout.count("error: Argument") == 3, wrong.stdout
+
+
+@pytest.mark.checks("VA-10")
+def test_learning_alone_takes_a_graph_of_ones_own(project: Path) -> None:
+    words = ("learn", "--rounds", "5", "--quiet", "--graph")
+    (project / "mine.py").write_text(
+        "import attrs\nfrom valid_ref import AgentGraph\n\n\n@attrs.frozen\nclass Line:\n"
+        "    def build(self):\n        return AgentGraph(3, [(0, 1), (1, 2)])\n"
+    )
+    assert command(*words, "mine:Line") == command(*words, "path:3")

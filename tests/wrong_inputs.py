@@ -87,6 +87,9 @@ valid-ref run {SMALL} --validation lean --byzantine 1 --attack hash-liar
 valid-ref run {SMALL} --byzantine 1 --attack early-value
 valid-ref run --weights polynomial:power=x
 valid-ref run --level nan
+valid-ref run --level 1e-9
+valid-ref run --thresholds calibrated:level=1e-9
+valid-ref run --thresholds calibrated:level=0.01,runs=50
 valid-ref run --level 0.1 --thresholds certificate
 valid-ref run --thresholds certificate:theta=2
 valid-ref run --thresholds ''
@@ -111,27 +114,45 @@ valid-ref run --without P07,P07
 valid-ref run --jobs 0
 valid-ref run nothing.json
 valid-ref run deep.json
+valid-ref run /dev/zero
+valid-ref report /dev/zero
+valid-ref record /dev/zero -o r.zip
+valid-ref check /dev/zero
+valid-ref conform --replay /dev/zero --example
+valid-ref explore --max-agents 3 --resume /dev/zero
+valid-ref vectors --check /dev/zero
 valid-ref run run.zip
 valid-ref run v2.json --rounds 5
 valid-ref run --plot run.gif
 valid-ref run --plot no/such/run.svg
 valid-ref run --save full
+valid-ref run --save /proc/x
+valid-ref run {SMALL} --quiet --save /dev/full
+valid-ref run {SMALL} --plot /proc/x.svg
+valid-ref run {SMALL} --report /proc/x.html
 valid-ref run --report file/run.html
 valid-ref run --save x --report x
 valid-ref run s.json --save full/../s.json
 valid-ref run --schema --save x
+valid-ref run --schema --attacks
+valid-ref run --bounds none:model=3
 valid-ref run --byzantine 77 --save x
 valid-ref learn --graph ''
+valid-ref learn --graph equivocation
+valid-ref learn --graph theirs:Graph:fails=build
 valid-ref learn --rounds 3 --dimension 100000000000000
 valid-ref report nothing.json
 valid-ref report run.zip --rounds 5
 valid-ref report -o no/such/run.html
 valid-ref report run.zip -o run.zip
 valid-ref demo -o no/such/demo.html
+valid-ref report s.json --quiet -o /dev/full
 valid-ref record
 valid-ref record -o no/such/run.zip
 valid-ref record -o full
 valid-ref record -o file
+valid-ref record -o /proc/x
+valid-ref record -o /proc/x.zip
 valid-ref record s.json -o s.json
 valid-ref check
 valid-ref check nothing.zip
@@ -151,6 +172,8 @@ valid-ref explore --resume x --record ./x
 valid-ref explore --protocol lean --out out
 valid-ref explore --reading without:all
 valid-ref explore --record no/such/counts.json
+valid-ref explore --record /proc/x
+valid-ref explore --out /proc/x
 valid-ref power {SMALL} -o out
 valid-ref power {SMALL} --byzantine 1 -o file/out
 valid-ref power {SMALL} --byzantine 1 -o out --repeats 100000000000000
@@ -184,6 +207,7 @@ valid-torch run s.json
 valid-torch run demo -o file/out
 valid-torch run demo -o full
 valid-torch run demo -o file
+valid-torch run demo -o /proc/x
 valid-torch run demo -o out --cache file
 valid-torch run demo -o out --cache out
 valid-torch run demo --quick -o out --device nonsense
@@ -196,6 +220,7 @@ valid-torch run demo -o out --set prime=4
 valid-torch run demo -o out --set graph=cycle:2
 valid-torch run demo -o out --set graph=equivocation
 valid-torch run demo -o out --set graph=
+valid-torch run demo -o out --set graph=theirs:Graph:fails=build
 valid-torch run demo -o out --set bounds=derived
 valid-torch run demo -o out --set rounds=100000000000000
 valid-torch run demo -o out --set byzantine=[77]
@@ -206,6 +231,9 @@ valid-torch run demo -o out --set 'rules=[{{kind="bridge-m", screened=9}}]'
 valid-torch run demo -o out --set detection.level=nan
 valid-torch run demo -o out --set detection.runs=18
 valid-torch run demo -o out --set seeds=[]
+valid-torch run demo -o out --set rounds=3 --set rounds=4
+valid-torch run demo -o out --set 'figures=["rounds","rounds"]'
+valid-torch run demo -o out --set 'attacks=[{{kind="gaussian", first=100000}}]'
 valid-torch run fig-iid -o out --data full
 valid-torch run demo -o out --set data=theirs_torch:Data:fails=load,error=SystemExit
 valid-torch run demo -o out --set model=theirs_torch:Model:fails=build,error=ValueError
@@ -215,6 +243,7 @@ valid-torch run demo -o out --attack ends:Attack
 valid-torch false-alarms demo --runs 0
 valid-torch false-alarms demo --runs 2 -o file/out
 valid-torch false-alarms demo --quick --runs 2 -o out --device nonsense
+valid-torch run demo -o out --set data=npz:file=/dev/zero
 valid-torch table full
 valid-torch table full -o file
 valid-torch plot full -o file

@@ -58,6 +58,8 @@ def read_npz(content: bytes, name: str, largest: int) -> dict[str, Array]:
 
 def read_file(path: Path, largest: int) -> bytes:
     """The bytes of a file that is not larger."""
+    if path.is_char_device():
+        raise DataError(f"{path} is a device, not a file")
     try:
         with path.open("rb") as file:
             content = file.read(largest + 1)

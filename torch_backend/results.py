@@ -22,6 +22,7 @@ import attrs
 from torch_backend.errors import BackendError, ConfigError
 from torch_backend.summary import wrong_form
 from valid_ref.document import DocumentError, structure
+from valid_ref.inputs import read_text
 
 RUN, CURVES, SUMMARIES, TIMING = "run.json", "curves.csv", "summaries.jsonl", "timing.jsonl"
 JOBS, CURVE, CHECKPOINT, SUMMARY = "jobs", "curve.csv", "checkpoint.npz", "summary.json"
@@ -153,8 +154,8 @@ def read_header(directory: Path, wanted: str = FORMAT) -> dict[str, Any]:
     """The contents of run.json, which must be of the format wanted."""
     path = directory / RUN
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        found = json.loads(read_text(path, ResultsError))
+    except (ResultsError, ValueError, RecursionError) as error:
         raise ResultsError(f"{directory} holds no results: {error}") from None
     if not isinstance(found, dict) or found.get("format") != wanted:
         raise ResultsError(
@@ -174,8 +175,8 @@ def read_summary(directory: Path, name: str) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+        found = json.loads(read_text(path, ResultsError))
+    except (ResultsError, ValueError, RecursionError) as error:
         raise _damaged(path, error) from None
     if not isinstance(found, dict) or found.get("job") != name:
         raise _damaged(path, f"it is no summary of {name}")

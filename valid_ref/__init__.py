@@ -11,12 +11,14 @@ packages beneath that are meant for use from outside are in `PACKAGES`.
 Everything is loaded when it is first used, so that importing the package stays fast.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
 from valid_ref._version import __version__
 
+TYPE_CHECKING = False  # as in `typing`, which takes a while to load: Ctrl-C may come meanwhile
 if TYPE_CHECKING:
+    from typing import Any
+
     from valid_ref.adversary.attack import Attack, Deviation, Setting
     from valid_ref.alarms import Alarm
     from valid_ref.errors import ValidRefError
@@ -100,6 +102,8 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'valid_ref' has no attribute {name!r}")
+    from importlib import import_module
+
     return getattr(import_module(f"valid_ref.{_HOMES[name]}"), name)
 
 

@@ -136,7 +136,7 @@ def structure_by_definition(kind: Any, value: Json, path: str) -> Any:
     if isinstance(kind, type) and attrs.has(kind):
         return _structure_class(kind, value, path)
     if choices := _choices(kind):
-        if value not in choices:
+        if type(value) not in set(map(type, choices)) or value not in choices:
             raise wrong(path, f"one of {', '.join(map(repr, choices))}", value)
         return value if origin is Literal else kind(value)
     return _structure_scalar(kind, value, path)
@@ -447,11 +447,17 @@ def shown(value: Json) -> str:
 
 def _as_text(value: object) -> str:
     """A value that JSON does not have."""
-    with refusing(DocumentError, f"the text of a {type(value).__name__} raises", clause="VA-6"):
+    try:
         return str(value)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # it is anybody's
+        return f"a {type(value).__name__}"
 
 
 def suggestion(name: str, known: Mapping[str, object]) -> str:
     """What was meant instead of a name, or else what there is."""
     close = difflib.get_close_matches(name[:60], known, n=1)
-    return f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(sorted(known))}"
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    return f"; known: {', '.join(sorted(known))}" if known else "; there are none"

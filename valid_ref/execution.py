@@ -1,10 +1,12 @@
 """An execution of Valid: everything that was said, and how every agent ended."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from types import MappingProxyType
 
 import attrs
 
+from valid_ref.arguments import is_a, require_function, require_type
+from valid_ref.graph import require_agent
 from valid_ref.lattice import IntVector
 from valid_ref.machine import Adversary, Message, Round, count_scalars, honest, run_machine
 from valid_ref.protocols.lean import Opening, check_openings
@@ -12,6 +14,9 @@ from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.protocols.remembered import Remembered
 from valid_ref.protocols.valid import Private, Valid, ValidState
 from valid_ref.protocols.validation import Validation, ValidationInput
+
+MAPPINGS = {dict, MappingProxyType}
+"""The mappings that runs and recordings have; other classes may do anything."""
 
 
 @attrs.frozen
@@ -27,10 +32,12 @@ class Cost:
 class Execution:
     """The record of a whole run; guarantees are predicates over it."""
 
-    parameters: ValidParameters
-    byzantine: frozenset[int]
-    rounds: tuple[Round, ...]
-    states: Mapping[int, ValidState]
+    parameters: ValidParameters = attrs.field(validator=is_a(ValidParameters, "ValidParameters"))
+    byzantine: frozenset[int] = attrs.field(validator=is_a(frozenset, "a frozenset", each=int))
+    rounds: tuple[Round, ...] = attrs.field(validator=is_a(tuple, "a tuple of rounds", each=Round))
+    states: Mapping[int, ValidState] = attrs.field(
+        validator=is_a(Mapping, "a mapping from agents to states", each=ValidState)
+    )
 
     @property
     def honest(self) -> tuple[int, ...]:
@@ -45,7 +52,8 @@ class Execution:
 
     def output(self, agent: int) -> IntVector | None:
         """The model that an agent outputs; None if it ends invalid."""
-        return Valid(self.parameters).output(self.states[agent])
+        known = require_agent(self.parameters.graph.agents, agent)
+        return Valid(self.parameters).output(self.states[known])
 
     def costs(self) -> Mapping[str, tuple[Cost, ...]]:
         """Rounds, messages and scalars of every agent by phase, counted off the record.
@@ -59,7 +67,7 @@ class Execution:
             """Values are sent on and on: each is counted once."""
             # Sound without a Memo, which would cost more than it saves in this inner loop: the
             # record keeps every value alive until this method ends, so no id is used again.
-            if type(message) is not MappingProxyType:
+            if type(message) not in MAPPINGS or not isinstance(message, Mapping):
                 return count_scalars(message)
             for value in message.values():
                 if id(value) not in counted:
@@ -106,6 +114,7 @@ def execute(
 
     Implements: VA-1.
     """
+    _check_arguments(parameters, private, byzantine, adversary, watch)
     _check_openings(one.key for one in private.values())
     result = run_machine(
         parameters.graph,
@@ -138,6 +147,22 @@ def validate(
         parameters.graph, machine, fixed, byzantine=byzantine, adversary=adversary, watch=watch
     )
     return Execution(parameters, byzantine, result.rounds, result.states)
+
+
+def _check_arguments(
+    parameters: object, private: object, byzantine: object, adversary: object, watch: object
+) -> None:
+    """Refuse arguments of other types, and private inputs that are not one for each agent."""
+    require_type(parameters, ValidParameters, "parameters", "ValidParameters")
+    require_type(private, Mapping, "private", "a mapping from agents to Private")
+    require_type(byzantine, Set, "byzantine", "a set of agents")
+    require_function(adversary, "adversary")
+    if watch is not None:
+        require_function(watch, "watch")
+    agents = parameters.graph.agents if isinstance(parameters, ValidParameters) else 0
+    inputs = private if isinstance(private, Mapping) else {}
+    for agent in range(agents):
+        require_type(inputs.get(agent), Private, f"private[{agent}]", "Private")
 
 
 def _check_openings(keys: Iterable[int | Opening]) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import attrs
 import numpy as np
 
+from valid_ref.arguments import kind_of
 from valid_ref.errors import ValidRefError
+from valid_ref.foreign import refusing
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     import networkx
     from numpy.typing import NDArray
 
+Item = TypeVar("Item")
 Edges = tuple[tuple[int, int], ...]
 Neighbours = tuple[tuple[int, ...], ...]
 
@@ -34,13 +37,14 @@ class DisconnectedError(GraphError):
 def require_integer(value: object, what: str, minimum: int, clause: str = "MO-2") -> int:
     """`value` as an int; a bool, a float, or a value below the minimum is refused."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise GraphError(f"{what} must be an integer, not {value!r}", clause=clause)
+        raise GraphError(f"{what} must be an integer, not {kind_of(value)}", clause=clause)
     if value < minimum:
-        raise GraphError(f"{what} must be at least {minimum}, not {value}", clause=clause)
+        raise GraphError(f"{what} must be at least {minimum}, not {kind_of(value)}", clause=clause)
     return int(value)
 
 
-def _require_agent(agents: int, value: object, where: str = "", clause: str = "MO-2") -> int:
+def require_agent(agents: int, value: object, where: str = "", clause: str = "MO-2") -> int:
+    """`value` as one of the agents 0..n-1; whatever else is refused."""
     agent = require_integer(value, f"an agent{where}", 0, clause)
     if agent >= agents:
         raise GraphError(f"unknown agent {agent}{where}, not in 0..{agents - 1}", clause=clause)
@@ -64,11 +68,17 @@ def _normalised_edge(edge: Iterable[int]) -> tuple[int, int]:
 
 def _normalised_edges(edges: Iterable[Iterable[int]]) -> Edges:
     """The edges sorted, the smaller agent first; bad, looping and duplicate ones are refused."""
-    ordered = tuple(sorted(_normalised_edge(edge) for edge in edges))
+    ordered = tuple(sorted(map(_normalised_edge, _items(edges, "edges", "pairs of agents"))))
     for edge, following in pairwise(ordered):
         if edge == following:
             raise GraphError(f"edge {edge} is given more than once")
     return ordered
+
+
+def _items(value: Iterable[Item], name: str, what: str) -> tuple[Item, ...]:
+    """What can be gone through, gone through; whatever else is refused by its name."""
+    with refusing(GraphError, f"{name}: expected {what}, found {kind_of(value)}:", clause="MO-2"):
+        return tuple(value)
 
 
 def _adjacency(agents: int, edges: Edges) -> Neighbours:
@@ -76,7 +86,7 @@ def _adjacency(agents: int, edges: Edges) -> Neighbours:
     neighbours: defaultdict[int, list[int]] = defaultdict(list)
     for u, v in edges:
         neighbours[u].append(v)
-        neighbours[_require_agent(agents, v, f" of edge {(u, v)}")].append(u)
+        neighbours[require_agent(agents, v, f" of edge {(u, v)}")].append(u)
     # Before anything of the size of `agents` is made: it may come from a file.
     if len(edges) < agents - 1:
         raise DisconnectedError(f"disconnected: {len(edges)} edges cannot join {agents} agents")
@@ -127,7 +137,9 @@ class AgentGraph:
     @classmethod
     def from_networkx(cls, graph: networkx.Graph) -> AgentGraph:
         """The same graph; its nodes must already be 0..n-1. Attributes are not kept."""
-        if graph.is_directed() or graph.is_multigraph():
+        with refusing(GraphError, "graph: expected a graph of networkx;", clause="MO-2"):
+            several = graph.is_directed() or graph.is_multigraph()
+        if several:
             remedy = "an edge is single and carries both ways, use networkx.Graph(graph)"
             raise GraphError(f"{graph} is refused: {remedy}")
         for node in graph:
@@ -146,7 +158,7 @@ class AgentGraph:
 
     def neighbours(self, agent: int) -> tuple[int, ...]:
         """N(v): the agents that share an edge with this one, sorted."""
-        return self._neighbours[_require_agent(self.agents, agent)]
+        return self._neighbours[require_agent(self.agents, agent)]
 
     def degree(self, agent: int) -> int:
         """The number of neighbours of an agent."""
@@ -170,12 +182,12 @@ class AgentGraph:
     def distances_from(self, agent: int) -> tuple[int, ...]:
         """The number of hops from an agent to every agent, in the order of the agents."""
         everyone = range(self.agents)
-        reached = _distances(self._neighbours, _require_agent(self.agents, agent), everyone)
+        reached = _distances(self._neighbours, require_agent(self.agents, agent), everyone)
         return tuple(reached[other] for other in everyone)
 
     def distance(self, u: int, v: int) -> int:
         """The number of hops between two agents."""
-        return self.distances_from(u)[_require_agent(self.agents, v)]
+        return self.distances_from(u)[require_agent(self.agents, v)]
 
     @property
     def diameter(self) -> int:
@@ -195,7 +207,8 @@ class AgentGraph:
 
     def induced_components(self, agents: Iterable[int]) -> tuple[tuple[int, ...], ...]:
         """The connected parts of the graph on these agents alone, the largest first."""
-        allowed = {_require_agent(self.agents, agent) for agent in agents}
+        chosen = _items(agents, "agents", "agents")
+        allowed = {require_agent(self.agents, agent) for agent in chosen}
         parts: list[tuple[int, ...]] = []
         left = set(allowed)
         while left:
@@ -241,7 +254,7 @@ def honest_among(agents: int, byzantine: Iterable[int]) -> tuple[int, ...]:
 
     Implements: AD-1.
     """
-    chosen = {_require_agent(agents, v, " of the Byzantine set", "AD-1") for v in byzantine}
+    chosen = {require_agent(agents, v, " of the Byzantine set", "AD-1") for v in byzantine}
     return tuple(agent for agent in range(agents) if agent not in chosen)
 
 

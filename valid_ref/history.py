@@ -1,11 +1,13 @@
 """The course of the learning phase: what everybody's models and gradients were, round by round."""
 
 from collections.abc import Sequence
+from types import NoneType
 from typing import Any
 
 import attrs
 import numpy as np
 
+from valid_ref.arguments import is_a
 from valid_ref.errors import ValidRefError
 from valid_ref.lattice import FloatVector
 from valid_ref.losses import Problem
@@ -32,12 +34,14 @@ class LearningHistory:
     averages; `optimum` is theirs, or None where it is not known, and `goal` says so in words.
     """
 
-    rounds: Array
-    honest: tuple[int, ...]
-    models: Array
-    gradients: Array
-    goal: str
-    optimum: FloatVector | None
+    rounds: Array = attrs.field(validator=is_a(np.ndarray, "an array"))
+    honest: tuple[int, ...] = attrs.field(validator=is_a(tuple, "a tuple of agents", each=int))
+    models: Array = attrs.field(validator=is_a(np.ndarray, "an array"))
+    gradients: Array = attrs.field(validator=is_a(np.ndarray, "an array"))
+    goal: str = attrs.field(validator=is_a(str, "a text"))
+    optimum: FloatVector | None = attrs.field(
+        validator=is_a((np.ndarray, NoneType), "an array or None")
+    )
 
     @property
     def squared_distances(self) -> Array | None:

@@ -406,6 +406,8 @@ def count_scalars(message: Message, depth: int = 0) -> int:  # noqa: PLR0911 - o
     if isinstance(message, Mapping):
         return sum(count_scalars(value, depth + 1) for value in message.values())
     if isinstance(message, tuple | list):
+        if {*map(type, message)} <= {int}:
+            return len(message)
         return sum(count_scalars(item, depth + 1) for item in message)
     kind = type(message)
     if attrs.has(kind):

@@ -55,6 +55,15 @@ def asking(
 
 
 @attrs.frozen
+class Installed:
+    """What an entry point gives: the class that its name leads to, or why it cannot be used."""
+
+    name: str
+    part: type | None = None
+    broken: str = ""
+
+
+@attrs.frozen
 class NamedParts:
     """The classes that one place of a document admits; stands in `Annotated` beside their type.
 
@@ -99,11 +108,22 @@ class NamedParts:
 
     def registered(self) -> Mapping[str, str]:
         """The entry points of the group: where each name leads."""
-        return {point.name: point.value for point in entry_points(group=self.group)}
+        return {name: targets[0] for name, targets in _targets(self.group).items()}
 
-    def installed(self) -> Mapping[str, type]:
-        """The classes of the entry points by their names."""
-        return {name: self.find(name) for name in sorted(self.registered())}
+    def installed(self) -> tuple[Installed, ...]:
+        """What the entry points of the group give; one that is broken spoils no other.
+
+        Implements: VA-6.
+        """
+        return tuple(map(self._installed, sorted(self.registered())))
+
+    def _installed(self, name: str) -> Installed:
+        if name in self.kinds:
+            return Installed(name, broken="the package itself has a part of this name")
+        try:
+            return Installed(name, self.find(name))
+        except DocumentError as error:
+            return Installed(name, broken=error.message.partition(": ")[2])
 
     def _words(self, text: str, path: str) -> dict[str, Any]:
         """The object that a text stands for."""
@@ -117,16 +137,25 @@ class NamedParts:
         """The class with this name, which has all that a part needs."""
         if isinstance(name, str) and name in self.kinds:
             return self.kinds[name]
-        registered = self.registered()
-        target = registered.get(name, name) if isinstance(name, str) else ""
+        registered = _targets(self.group)
+        targets = registered.get(name, ()) if isinstance(name, str) else ()
+        place = f"{path}.kind"
+        if targets:
+            place += f": the entry point {name!r} of the group {self.group}"
+            if len(targets) > 1:
+                said = " and ".join(targets)
+                raise DocumentError(f"{place} stands for several: {said}", clause="VA-6")
+        target = targets[0] if targets else str(name)
         if IN_A_MODULE.fullmatch(target) is None:
+            if targets:
+                raise DocumentError(f"{place} is {target!r}, not module:Name", clause="VA-6")
             known = {**self.kinds, **registered}
             raise DocumentError(
-                f"{path}.kind: no {self.what} is called {shown(name)} (a class of your own: "
+                f"{place}: no {self.what} is called {shown(name)} (a class of your own: "
                 f"module:Name){suggestion(str(name), known)}",
                 clause="VA-6",
             )
-        found = _imported(target, path)
+        found = _imported(target, place)
         self.require(found, path)
         return found
 
@@ -216,11 +245,20 @@ def refuse_class(value: object, path: str) -> None:
         )
 
 
-def _imported(target: str, path: str) -> type:
+def _imported(target: str, place: str) -> type:
     """The class at `module:Name`."""
     module, _colon, name = target.partition(":")
-    with refusing(DocumentError, f"{path}.kind: cannot import {module}:", clause="VA-6"):
+    with refusing(DocumentError, f"{place}: cannot import {module}:", clause="VA-6"):
         found = getattr(importlib.import_module(module), name, None)
     if not isinstance(found, type):
-        raise DocumentError(f"{path}.kind: {module} has no class {name}", clause="VA-6")
+        raise DocumentError(f"{place}: {module} has no class {name}", clause="VA-6")
+    return found
+
+
+def _targets(group: str) -> Mapping[str, tuple[str, ...]]:
+    """The entry points of a group: all places where each name leads."""
+    found: dict[str, tuple[str, ...]] = {}
+    for point in entry_points(group=group):
+        before = found.get(point.name, ())
+        found[point.name] = before if point.value in before else (*before, point.value)
     return found

@@ -23,6 +23,7 @@ from valid_ref.errors import ValidRefError
 from valid_ref.execution import execute
 from valid_ref.guarantees.admissible import distance_to_admissible
 from valid_ref.guarantees.outcome import Judgement, judge
+from valid_ref.inputs import read_text
 from valid_ref.lattice import FloatVector, GradientSource, from_lattice
 from valid_ref.losses import Problem
 from valid_ref.protocols.global_validate import statistic_alarms
@@ -344,12 +345,9 @@ class Searches:
 
     def _read(self, prepared: Prepared) -> dict[tuple[Course, str, int], Found]:
         first = json.dumps({"scenario": scenario_digest(prepared)})
-        try:
-            lines = self.path.read_text(encoding="utf-8").splitlines()
-        except FileNotFoundError:
-            lines = []
-        except (OSError, UnicodeDecodeError) as error:
-            raise PowerError(f"cannot read {self.path}: {error}", clause="VA-6") from None
+        lines: list[str] = []
+        if self.path.exists():
+            lines = read_text(self.path, PowerError, "VA-6").splitlines()
         if not lines:
             self._append(first)
         elif lines[0] != first:

@@ -2,6 +2,7 @@
 
 import attrs
 
+from valid_ref.arguments import require_text, require_type
 from valid_ref.errors import ValidRefError
 
 
@@ -49,6 +50,10 @@ class Reading:
     P27: bool = True
     """Heterogeneity is tested on the lengths of averaged gradients, not on averaged lengths."""
 
+    def __attrs_post_init__(self) -> None:
+        for name in self.switches():
+            require_type(getattr(self, name), bool, name, "True or False")
+
     @classmethod
     def repaired(cls) -> "Reading":
         """The specification: every repair on."""
@@ -66,6 +71,7 @@ class Reading:
         Implements: VA-7.
         """
         for erratum in errata:
+            require_text(erratum, "errata")
             if erratum not in cls.switches():
                 raise ReadingError(
                     f"no switch {erratum}; there are {', '.join(cls.switches())}, and as-printed "

@@ -1,7 +1,6 @@
 """Run a scenario, and get everything about the run."""
 
 import contextlib
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn, SupportsIndex
@@ -9,14 +8,17 @@ from typing import Any, NoReturn, SupportsIndex
 import attrs
 
 from valid_ref.alarms import Raised
+from valid_ref.arguments import is_a, require_function, require_text, require_type
 from valid_ref.document import unstructure
-from valid_ref.errors import OutputError
 from valid_ref.execution import Execution, execute
 from valid_ref.guarantees.admissible import Distance, distance_to_admissible
 from valid_ref.guarantees.outcome import Judgement, judge
 from valid_ref.history import LearningHistory, history_of, require_pandas
 from valid_ref.lattice import FloatVector, from_lattice
 from valid_ref.losses.own import if_known
+from valid_ref.outputs import place_of, require_file, require_folder, require_recording, writing
+from valid_ref.protocols.learn import PHASE as LEARNING
+from valid_ref.protocols.learn import LearningMessage
 from valid_ref.scenario.build import Prepared, prepare
 from valid_ref.scenario.rehearse import Rehearse, rehearse
 from valid_ref.scenario.scenario import Scenario, described
@@ -24,19 +26,15 @@ from valid_ref.wire import alarms_as_json
 
 
 @contextlib.contextmanager
-def _writing(path: Path | str) -> Iterator[Path]:
+def _writing(
+    path: Path | str, require: Callable[[Path, str], None] = require_file
+) -> Iterator[Path]:
     """The place where something is written; one that cannot be is refused."""
-    try:
-        os.fsencode(path)
-        place = Path(path)
-    except (TypeError, ValueError) as error:
-        raise OutputError(f"{path!r} is no path: {error}") from error
-    if "\0" in str(place):
-        raise OutputError(f"{path!r} is no path: it has a null character")
-    try:
+    place = place_of(path, "path")
+    require_folder(place, "path")
+    require(place, "path")
+    with writing(place, "path"):
         yield place
-    except OSError as error:
-        raise OutputError(f"cannot write {place}: {error.strerror or error}") from error
 
 
 @attrs.frozen(repr=False, eq=False)
@@ -48,10 +46,10 @@ class Run:
     the same is a matter of their recordings (`valid-ref diff`).
     """
 
-    scenario: Scenario
-    prepared: Prepared
-    execution: Execution
-    judgement: Judgement
+    scenario: Scenario = attrs.field(validator=is_a(Scenario, "a Scenario"))
+    prepared: Prepared = attrs.field(validator=is_a(Prepared, "what prepare(scenario) gives"))
+    execution: Execution = attrs.field(validator=is_a(Execution, "an Execution"))
+    judgement: Judgement = attrs.field(validator=is_a(Judgement, "a Judgement"))
 
     def __repr__(self) -> str:
         graph, rounds = self.execution.parameters.graph, len(self.execution.rounds)
@@ -166,6 +164,7 @@ class Run:
         """Write a page of the run: one HTML file that needs no network."""
         from valid_ref.report.of_run import page_of_run
 
+        require_text(label, "label")
         with _writing(path) as place:
             place.write_text(page_of_run(self, label), encoding="utf-8")
         return place
@@ -174,7 +173,8 @@ class Run:
         """Write a recording, which `valid_ref.oracle.check` and `valid-ref check` judge."""
         from valid_ref.oracle import record_run
 
-        with _writing(path) as place:
+        require_type(byzantine_known, bool, "byzantine_known", "True or False")
+        with _writing(path, require_recording) as place:
             record_run(self, place, byzantine_known=byzantine_known)
         return place
 
@@ -209,6 +209,8 @@ def run(
 
     Implements: VA-6, VA-8.
     """
+    if watch is not None:
+        require_function(watch, "watch")
     return run_prepared(prepare(scenario, rehearsals), watch)
 
 
@@ -224,10 +226,25 @@ def run_prepared(prepared: Prepared, watch: Callable[[int], None] | None = None)
         adversary=prepared.adversary,
         watch=watch,
     )
+    prepared.problem.require_constants(visited(execution), "visited")
     judgement = judge(
         execution, prepared.problem, delta=prepared.delta, eps_success=prepared.eps_success
     )
     return Run(prepared.scenario, prepared, execution, judgement)
+
+
+def visited(execution: Execution) -> dict[int, list[FloatVector]]:
+    """Models of every honest agent: of the last round, and of the rounds 1, 2, 4, 8, ... before."""
+    learning = [spoken for spoken in execution.rounds if spoken.phase == LEARNING]
+    count, precision = len(learning), execution.parameters.lattice.precision
+    chosen = [count, *(1 << power for power in range(count.bit_length()) if 1 << power < count)]
+    found: dict[int, list[FloatVector]] = {}
+    for agent in execution.honest:
+        said = [learning[number - 1].said.get(agent) for number in chosen]
+        models = [one.model for one in said if isinstance(one, LearningMessage)]
+        if models:
+            found[agent] = [from_lattice(model, precision) for model in models]
+    return found
 
 
 def agents_as_json(finished: Run) -> list[dict[str, Any]]:

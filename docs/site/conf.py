@@ -66,6 +66,7 @@ navigation = {
         "docs/reference/protocols",
         "docs/reference/promises",
         "docs/reference/report",
+        "docs/reference/play",
         "docs/reference/trace",
     ],
     "docs/tables/README": ["docs/tables/*"],

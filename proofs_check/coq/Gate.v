@@ -1,6 +1,6 @@
 (** Prints the assumptions of every headline theorem; written by gate.py, compared with
     gate.expected by `make check`. *)
-From ValidRef Require Import Network BroadcastProof Flood AgreementProof HashProof LatticeProof Witness LocalProof TreeSum EndToEnd LeanProof LeanHonest Whole Hidden Sanity Contraction Perturbation Bounded Consensus Mixing Rate Admissible Calibration.
+From ValidRef Require Import Network BroadcastProof Count Flood AgreementProof HashProof LatticeProof Witness LocalProof TreeSum EndToEnd LeanProof LeanHonest Whole Hidden Sanity Rounding Contraction Perturbation Bounded Consensus Mixing Rate Product Samples Certificate Chebyshev Admissible Attack Calibration.
 
 (* Network.v *)
 Goal True. idtac "rushing_reduces". exact I. Qed.
@@ -19,6 +19,14 @@ Goal True. idtac "V1". exact I. Qed.
 Print Assumptions BroadcastProof.V1.
 Goal True. idtac "send_once_is_enough". exact I. Qed.
 Print Assumptions BroadcastProof.send_once_is_enough.
+
+(* Count.v *)
+Goal True. idtac "at_most_twice". exact I. Qed.
+Print Assumptions Count.at_most_twice.
+Goal True. idtac "exactly_twice". exact I. Qed.
+Print Assumptions Count.exactly_twice.
+Goal True. idtac "broadcast_cost". exact I. Qed.
+Print Assumptions Count.broadcast_cost.
 
 (* Flood.v *)
 Goal True. idtac "flood_written_once". exact I. Qed.
@@ -158,6 +166,14 @@ Print Assumptions Hidden.P07_lone_agent.
 Goal True. idtac "two_faced_is_caught". exact I. Qed.
 Print Assumptions Sanity.two_faced_is_caught.
 
+(* Rounding.v *)
+Goal True. idtac "rounded_gradient". exact I. Qed.
+Print Assumptions Rounding.rounded_gradient.
+Goal True. idtac "rounded_step". exact I. Qed.
+Print Assumptions Rounding.rounded_step.
+Goal True. idtac "read_off". exact I. Qed.
+Print Assumptions Rounding.read_off.
+
 (* Contraction.v *)
 Goal True. idtac "contraction_plain". exact I. Qed.
 Print Assumptions Contraction.contraction_plain.
@@ -203,12 +219,52 @@ Print Assumptions Consensus.shifted_steps_are_slow.
 (* Mixing.v *)
 Goal True. idtac "mixing_contracts". exact I. Qed.
 Print Assumptions Mixing.mixing_contracts.
+Goal True. idtac "small_mixing_steps". exact I. Qed.
+Print Assumptions Mixing.small_mixing_steps.
+Goal True. idtac "mixing_is_short". exact I. Qed.
+Print Assumptions Mixing.mixing_is_short.
+Goal True. idtac "longer_steps_expand". exact I. Qed.
+Print Assumptions Mixing.longer_steps_expand.
+Goal True. idtac "edges_bound_the_spread". exact I. Qed.
+Print Assumptions Mixing.edges_bound_the_spread.
 
 (* Rate.v *)
 Goal True. idtac "near_mean". exact I. Qed.
 Print Assumptions Rate.near_mean.
 Goal True. idtac "rate". exact I. Qed.
 Print Assumptions Rate.rate.
+Goal True. idtac "optimum_is_near". exact I. Qed.
+Print Assumptions Rate.optimum_is_near.
+Goal True. idtac "reported_gradients_near_mean". exact I. Qed.
+Print Assumptions Rate.reported_gradients_near_mean.
+
+(* Product.v *)
+Goal True. idtac "fair_given_the_rest". exact I. Qed.
+Print Assumptions Product.fair_given_the_rest.
+Goal True. idtac "independent_noise_adds". exact I. Qed.
+Print Assumptions Product.independent_noise_adds.
+
+(* Samples.v *)
+Goal True. idtac "rate_on_samples". exact I. Qed.
+Print Assumptions Samples.rate_on_samples.
+
+(* Certificate.v *)
+Goal True. idtac "path_stays_within". exact I. Qed.
+Print Assumptions Certificate.path_stays_within.
+Goal True. idtac "certificate_of_the_path". exact I. Qed.
+Print Assumptions Certificate.certificate_of_the_path.
+
+(* Chebyshev.v *)
+Goal True. idtac "square_tail". exact I. Qed.
+Print Assumptions Chebyshev.square_tail.
+Goal True. idtac "threshold_has_level". exact I. Qed.
+Print Assumptions Chebyshev.threshold_has_level.
+Goal True. idtac "honest_success". exact I. Qed.
+Print Assumptions Chebyshev.honest_success.
+Goal True. idtac "martingale_adds". exact I. Qed.
+Print Assumptions Chebyshev.martingale_adds.
+Goal True. idtac "noise_of_estimates". exact I. Qed.
+Print Assumptions Chebyshev.noise_of_estimates.
 
 (* Admissible.v *)
 Goal True. idtac "admissible_closed_form". exact I. Qed.
@@ -229,6 +285,16 @@ Goal True. idtac "estimates_are_near". exact I. Qed.
 Print Assumptions Admissible.estimates_are_near.
 Goal True. idtac "measured_nu_implies_relaxed". exact I. Qed.
 Print Assumptions Admissible.measured_nu_implies_relaxed.
+
+(* Attack.v *)
+Goal True. idtac "imitation_is_honest". exact I. Qed.
+Print Assumptions Attack.imitation_is_honest.
+Goal True. idtac "benign_attack". exact I. Qed.
+Print Assumptions Attack.benign_attack.
+Goal True. idtac "one_model_for_all". exact I. Qed.
+Print Assumptions Attack.one_model_for_all.
+Goal True. idtac "attacked_loss_is_no_less". exact I. Qed.
+Print Assumptions Attack.attacked_loss_is_no_less.
 
 (* Calibration.v *)
 Goal True. idtac "few_exceed". exact I. Qed.

@@ -59,16 +59,16 @@ Hypothesis P_pos : forall w, 0 <= P w.
 Hypothesis P_one : \sum_w P w = 1.
 Notation E := (E P).
 
-(* models and noise; round t+1 maps x t to x t.+1 *)
-Variables (x xi : nat -> O -> F) (x0 : V) (C var : R).
+(* models and noise of T rounds; round t+1 maps x t to x t.+1 *)
+Variables (T : nat) (x xi : nat -> O -> F) (x0 : V) (C var : R).
 Definition y t w : F := mixing N (eta t.+1) (x t w).
 Definition g t w : F := [ffun v => G v (y t w v) + xi t.+1 w v].
 Hypothesis start : forall w, x 0 w = [ffun _ => x0].
-Hypothesis step : forall t w, x t.+1 w = y t w - alpha t.+1 *: g t w.
-Hypothesis known : forall t w w', past t w = past t w' -> x t w = x t w'.
-Hypothesis fair : forall t c, \sum_(w | past t w == c) P w *: total (xi t.+1 w) = 0.
-Hypothesis noise : forall t, E (fun w => sq (n^-1 *: total (xi t.+1 w))) <= var.
-Hypothesis bounded : forall t w v, nrm (g t w v) <= C.
+Hypothesis step : forall t w, (t < T)%N -> x t.+1 w = y t w - alpha t.+1 *: g t w.
+Hypothesis known : forall t w w', (t < T)%N -> past t w = past t w' -> x t w = x t w'.
+Hypothesis fair : forall t c, (t < T)%N -> \sum_(w | past t w == c) P w *: total (xi t.+1 w) = 0.
+Hypothesis noise : forall t, (t < T)%N -> E (fun w => sq (n^-1 *: total (xi t.+1 w))) <= var.
+Hypothesis bounded : forall t w v, (t < T)%N -> nrm (g t w v) <= C.
 
 Definition mean (X : F) : V := n^-1 *: total X.
 Definition off (X : F) : F := X - [ffun _ => mean X].
@@ -186,46 +186,57 @@ Let rn0 : 0 < rn. Proof. by rewrite sqrtr_gt0. Qed.
 Let rnn : rn ^+ 2 = n. Proof. by rewrite sqr_sqrtr // ltW. Qed.
 Let eta1 t := if t is 0 then eta 1 else eta t.
 
-Lemma C_pos : 0 <= C.
+Lemma C_pos : (0 < T)%N -> 0 <= C.
 Proof.
-case/card_gt0P: agents => v _; case: (pickP (fun _ : O => true)) => [w _|none].
-  exact: le_trans (nrm_ge0 dot _) (bounded 0 w v).
+move=> T0; case/card_gt0P: agents => v _; case: (pickP (fun _ : O => true)) => [w _|none].
+  exact: le_trans (nrm_ge0 dot _) (bounded w v T0).
 by have := P_one; rewrite big_pred0 // => /eqP; rewrite eq_sym oner_eq0.
 Qed.
 
-Lemma g_short t w : fnrm (g t w) <= rn * C.
+Lemma g_short t w : (t < T)%N -> fnrm (g t w) <= rn * C.
 Proof.
-apply: (nrm_le FI); first by rewrite mulr_ge0 ?(ltW rn0) ?C_pos.
+move=> tT; have C0 := C_pos (leq_ltn_trans (leq0n t) tT).
+apply: (nrm_le FI); first by rewrite mulr_ge0 ?(ltW rn0).
 rewrite exprMn rnn mulr_natl -sumr_const; apply: ler_sum => v _.
-exact: (sq_le I (bounded t w v)).
+exact: (sq_le I (bounded w v tT)).
 Qed.
 
 Lemma off_start w : off (x 0 w) = 0.
 Proof. by apply/ffunP => v; rewrite /off start mean_const !ffunE subrr. Qed.
 
-Lemma off_step t w : off (x t.+1 w) = mixing N (eta t.+1) (off (x t w)) - alpha t.+1 *: off (g t w).
-Proof. by rewrite step offD -scaleN1r !offZ off_mixing scaleN1r. Qed.
+Lemma off_step t w : (t < T)%N ->
+  off (x t.+1 w) = mixing N (eta t.+1) (off (x t w)) - alpha t.+1 *: off (g t w).
+Proof. by move=> tT; rewrite step // offD -scaleN1r !offZ off_mixing scaleN1r. Qed.
 
 Lemma contracts t (D : F) : total D = 0 -> fnrm (mixing N (eta t.+1) D) <= (1 - eta t.+1 * l2) * fnrm D.
 Proof.
-move=> D0; apply: (mixing_contracts I N_sym low high) => //; last exact: eta_lM.
-by rewrite ltW // eta_pos.
+move=> D0; have h0 : 0 <= eta t.+1 by rewrite ltW // eta_pos.
+have le : eta t.+1 * (l2 + lM) <= 2%:R.
+  by rewrite mulrDr -[2%:R]/(1 + 1) ler_add ?eta_l2 ?eta_lM.
+by rewrite -(small_mixing_steps l2_le h0 le) (mixing_contracts I N_sym low high l2_le h0).
 Qed.
 
 (** Consensus for the models of a run: its contraction is proved, not supposed. *)
 (* Proves: AN-7 *)
-Theorem near_mean t w : fnrm (off (x t.+1 w)) <= 2%:R * (rn * C) / l2 * (alpha t.+1 / eta t.+1).
+Theorem near_mean t w : (t < T)%N -> fnrm (off (x t.+1 w)) <= 2%:R * (rn * C) / l2 * (alpha t.+1 / eta t.+1).
 Proof.
+move=> tT; have C0 := C_pos (leq_ltn_trans (leq0n t) tT).
 have e1 u : eta1 u.+1 = eta u.+1 by [].
-apply: (@consensus_abstract _ l2 (rn * C) alpha eta1 (fun u => fnrm (off (x u w)))) => //.
-- by rewrite mulr_ge0 ?(ltW rn0) ?C_pos.
+pose D u := if (u <= T)%N then fnrm (off (x u w)) else 0.
+have -> : fnrm (off (x t.+1 w)) = D t.+1 by rewrite /D tT.
+apply: (@consensus_abstract _ l2 (rn * C) alpha eta1 D) => //.
+- by rewrite mulr_ge0 ?(ltW rn0).
 - by move=> [|u]; rewrite ?alpha_pos ?eta_pos.
 - by move=> [|u]; apply: eta_l2.
-- by rewrite off_start (nrm0 FI).
-- move=> u; rewrite off_step; apply: le_trans (triangleB FI _ _) _; apply: ler_add.
+- by rewrite /D /= off_start (nrm0 FI).
+- move=> u; rewrite /D; have [uT|_] := ltnP u T; last first.
+    apply: addr_ge0; last by apply: mulr_ge0; [exact: ltW (alpha_pos _)|rewrite mulr_ge0 ?(ltW rn0)].
+    apply: mulr_ge0; last by case: ifP => _; rewrite ?nrm_ge0.
+    by rewrite subr_ge0; apply: eta_l2.
+  rewrite (ltnW uT) off_step //; apply: le_trans (triangleB FI _ _) _; apply: ler_add.
     exact/contracts/off_total.
   rewrite (nrmZ FI) ger0_norm ?(ltW (alpha_pos _)) // ler_wpmul2l ?(ltW (alpha_pos _)) //.
-  exact: le_trans (off_short _) (g_short u w).
+  exact: le_trans (off_short _) (g_short w uT).
 - by case=> // u _; rewrite !e1; apply: slow.
 Qed.
 
@@ -239,14 +250,16 @@ Qed.
 Lemma ratio_pos t : 0 <= alpha t / eta t.
 Proof. by rewrite divr_ge0 // ltW ?alpha_pos ?eta_pos. Qed.
 
-Lemma near_mean_y t w : fnrm (off (y t w)) <= 2%:R * (rn * C) / l2 * (alpha t.+1 / eta t.+1).
+Lemma near_mean_y t w : (t < T)%N ->
+  fnrm (off (y t w)) <= 2%:R * (rn * C) / l2 * (alpha t.+1 / eta t.+1).
 Proof.
+move=> tT; have C0 := C_pos (leq_ltn_trans (leq0n t) tT).
 have K0 : 0 <= 2%:R * (rn * C) / l2.
-  by rewrite divr_ge0 ?(ltW l2_pos) // !mulr_ge0 ?ler0n ?(ltW rn0) ?C_pos.
+  by rewrite divr_ge0 ?(ltW l2_pos) // !mulr_ge0 ?ler0n ?(ltW rn0).
 rewrite /y off_mixing; apply: le_trans (contracts t (off_total _)) _.
-case: t => [|t]; first by rewrite off_start (nrm0 FI) mulr0 mulr_ge0 ?ratio_pos.
+case: t tT => [|t] tT; first by rewrite off_start (nrm0 FI) mulr0 mulr_ge0 ?ratio_pos.
 have c0 : 0 <= 1 - eta t.+2 * l2 by rewrite subr_ge0 eta_l2.
-apply: le_trans (ler_wpmul2l c0 (near_mean t w)) _.
+apply: le_trans (ler_wpmul2l c0 (near_mean w (ltnW tT))) _.
 rewrite mulrCA; apply: ler_wpmul2l => //.
 apply: le_trans (slow (ltn0Sn t)) _; rewrite ler_pimull ?ratio_pos //.
 by rewrite ger_addl oppr_le0 divr_ge0 ?ler0n // mulr_ge0 ?(ltW l2_pos) // ltW // eta_pos.
@@ -258,9 +271,10 @@ Definition bias t w : V := n^-1 *: \sum_v (G v (y t w v) - G v (mean (x t w))).
 Definition u t w : V :=
   (mean (x t w) - alpha t.+1 *: (n^-1 *: \sum_v G v (mean (x t w))) - star) - alpha t.+1 *: bias t w.
 
-Lemma mean_step t w : mean (x t.+1 w) - star = u t w - alpha t.+1 *: mean (xi t.+1 w).
+Lemma mean_step t w : (t < T)%N ->
+  mean (x t.+1 w) - star = u t w - alpha t.+1 *: mean (xi t.+1 w).
 Proof.
-rewrite step meanD meanN meanZ mean_mixing /u /bias.
+move=> tT; rewrite step // meanD meanN meanZ mean_mixing /u /bias.
 have -> : mean (g t w) = n^-1 *: (\sum_v G v (mean (x t w))) +
     n^-1 *: (\sum_v (G v (y t w v) - G v (mean (x t w)))) + mean (xi t.+1 w).
   rewrite /mean -!scalerDr -big_split /=; congr (_ *: _).
@@ -289,9 +303,9 @@ split=> [p q|p q r|c p q|p]; rewrite ?mulrDl //; first by rewrite mulrC.
 by rewrite -expr2 sqr_ge0.
 Qed.
 
-Lemma bias_small t w : nrm (bias t w) <= b0 / Num.sqrt (s t.+1).
+Lemma bias_small t w : (t < T)%N -> nrm (bias t w) <= b0 / Num.sqrt (s t.+1).
 Proof.
-set z := mean (x t w); pose Y := off (y t w).
+move=> tT; set z := mean (x t w); pose Y := off (y t w).
 have mz : mean (y t w) = z by rewrite /y mean_mixing.
 have Yv v : Y v = y t w v - z by rewrite /Y /off !ffunE mz.
 have -> : bias t w = n^-1 *: \sum_v (G v (y t w v) - G v z - ((beta + mu) / 2%:R) *: (y t w v - z)).
@@ -311,7 +325,7 @@ have h2 : \sum_v nrm (Y v) <= rn * fnrm Y.
   have := sq_sum_le real_inner xpredT (fun v => nrm (Y v)); rewrite /Inner.sq -expr2 => h.
   apply: le_trans h _; rewrite ler_wpmul2l ?(ltW n0) //; apply: ler_sum => v _.
   by rewrite -expr2 (nrm_sq I).
-have h3 := near_mean_y t w; rewrite -/Y ratio in h3.
+have h3 := near_mean_y w tT; rewrite -/Y ratio in h3.
 have q0 : 0 < Num.sqrt (s t.+1) by rewrite sqrtr_gt0 s_pos.
 apply: (@le_trans _ _ (n^-1 * (rad * (rn * (2%:R * (rn * C) / l2 * (a / e0 / Num.sqrt (s t.+1))))))).
   rewrite ler_wpmul2l ?invr_ge0 ?(ltW n0) //; apply: le_trans h1 _; rewrite ler_wpmul2l //.
@@ -347,9 +361,10 @@ rewrite ler_norml; apply/andP; split.
 by rewrite ler_add2l ler_opp2 ler_wpmul2l // ltW // alpha_pos.
 Qed.
 
-Lemma u_small t w : nrm (u t w) <= (1 - 2%:R / s t.+1) * m t w + alpha t.+1 * (b0 / Num.sqrt (s t.+1)).
+Lemma u_small t w : (t < T)%N ->
+  nrm (u t w) <= (1 - 2%:R / s t.+1) * m t w + alpha t.+1 * (b0 / Num.sqrt (s t.+1)).
 Proof.
-rewrite /u; apply: le_trans (triangleB I _ _) _; apply: ler_add; last first.
+move=> tT; rewrite /u; apply: le_trans (triangleB I _ _) _; apply: ler_add; last first.
   by rewrite (nrmZ I) ger0_norm ?(ltW (alpha_pos _)) // ler_wpmul2l ?(ltW (alpha_pos _)) // bias_small.
 set z := mean (x t w).
 have -> : z - alpha t.+1 *: (n^-1 *: \sum_v G v z) - star =
@@ -364,10 +379,10 @@ rewrite [X in _ <= X]mulr_natl -[X in _ <= X]sumr_const; apply: ler_sum => v _; 
 by apply: contraction_sharp => //; rewrite ltW // alpha_pos.
 Qed.
 
-Lemma u_square t w : sq (u t w) <=
+Lemma u_square t w : (t < T)%N -> sq (u t w) <=
   (1 - 2%:R / s t.+1) * sq (mean (x t w) - star) + a ^+ 2 * (b0 ^+ 2 / 2%:R) / s t.+1 ^+ 2.
 Proof.
-have := sq_le I (u_small t w) => h; apply: le_trans h _.
+move=> tT; have := sq_le I (u_small w tT) => h; apply: le_trans h _.
 rewrite -(nrm_sq I (mean (x t w) - star)); set M := m t w; set r := Num.sqrt (s t.+1).
 have r0 : 0 < r by rewrite sqrtr_gt0 s_pos.
 have ss : s t.+1 = r ^+ 2 by rewrite sqr_sqrtr // ltW // s_pos.
@@ -381,40 +396,40 @@ Qed.
 
 Definition T3 : R := a ^+ 2 * (b0 ^+ 2 / 2%:R + var).
 
-Lemma expected_step t : E (fun w => sq (mean (x t.+1 w) - star)) <=
+Lemma expected_step t : (t < T)%N -> E (fun w => sq (mean (x t.+1 w) - star)) <=
   (1 - 2%:R / s t.+1) * E (fun w => sq (mean (x t w) - star)) + T3 / s t.+1 ^+ 2.
 Proof.
-rewrite (@E_eq _ _ P _ ( fun w => sq (u t w - alpha t.+1 *: mean (xi t.+1 w)))); last first.
+move=> tT; rewrite (@E_eq _ _ P _ ( fun w => sq (u t w - alpha t.+1 *: mean (xi t.+1 w)))); last first.
   by move=> w; rewrite mean_step.
 rewrite (@noise_adds _ _ P _ _ I _ (past t) (fun w => alpha t.+1 *: mean (xi t.+1 w)) (u t)); last 2 first.
-- by move=> w w' /known e; rewrite /u /bias /y e.
+- by move=> w w' e; rewrite /u /bias /y (known tT e).
 - move=> c; rewrite (eq_bigr (fun w => (alpha t.+1 / n) *: (P w *: total (xi t.+1 w)))) => [|w _].
-    by rewrite -scaler_sumr fair scaler0.
+    by rewrite -scaler_sumr fair // scaler0.
   by rewrite /mean !scalerA -[P w * _ / _]mulrA [P w * _]mulrC.
 have hu : E (fun w => sq (u t w)) <=
     (1 - 2%:R / s t.+1) * E (fun w => sq (mean (x t w) - star)) + a ^+ 2 * (b0 ^+ 2 / 2%:R) / s t.+1 ^+ 2.
-  apply: le_trans (E_le P_pos (u_square t)) _.
+  apply: le_trans (E_le P_pos (fun w => u_square w tT)) _.
   by rewrite E_add (E_const P_one) E_scale.
 have hn : E (fun w => sq (alpha t.+1 *: mean (xi t.+1 w))) <= a ^+ 2 * var / s t.+1 ^+ 2.
   rewrite (@E_eq _ _ P _ ( fun w => alpha t.+1 ^+ 2 * sq (mean (xi t.+1 w)))) => [|w]; last by rewrite (sqZ I).
-  rewrite E_scale; apply: le_trans (ler_wpmul2l (sqr_ge0 _) (noise t)) _.
+  rewrite E_scale; apply: le_trans (ler_wpmul2l (sqr_ge0 _) (noise tT)) _.
   by apply: (le_by (lexx 0)); rewrite /alpha; field; rewrite gt_eqF // s_pos.
 apply: le_trans (ler_add hu hn) _; rewrite -addrA ler_add2l.
 by apply: (le_by (lexx 0)); rewrite /T3; field; rewrite gt_eqF // s_pos.
 Qed.
 
-Lemma expected_mean t : E (fun w => sq (mean (x t w) - star)) <= R0 / s t.
+Lemma expected_mean t : (t <= T)%N -> E (fun w => sq (mean (x t w) - star)) <= R0 / s t.
 Proof.
-elim: t => [|t IH].
+elim: t => [_|t IH tT].
   rewrite ler_pdivl_mulr ?s_pos // mulrC (@E_eq _ _ P _ ( fun _ => sq (x0 - star))) => [|w].
     by rewrite (E_const P_one) /R0 /s add0r le_maxr lexx.
   by rewrite start mean_const.
-apply: le_trans (expected_step t) _.
+apply: le_trans (expected_step tT) _.
 have q0 : 0 <= 1 - 2%:R / s t.+1 by rewrite subr_ge0 ler_pdivr_mulr ?s_pos // mul1r two_le_s.
 have S : s t = s t.+1 - 1 by rewrite /s -addn1 natrD addrAC addrK.
 have TR : T3 <= R0 by rewrite /R0 le_maxr lexx orbT.
 have RE : 0 <= R0 by rewrite /R0 le_maxr mulr_ge0 ?(sq_ge0 I) // ltW // t0_pos.
-apply: le_trans (ler_add (ler_wpmul2l q0 IH) (lexx _)) _.
+apply: le_trans (ler_add (ler_wpmul2l q0 (IH (ltnW tT))) (lexx _)) _.
 apply: (@le_trans _ _ ((1 - 2%:R / s t.+1) * (R0 / s t) + R0 / s t.+1 ^+ 2)).
   by rewrite ler_add2l ler_wpmul2r // invr_ge0 exprn_ge0 // ltW // s_pos.
 have p0 := s_pos t; rewrite S in p0 *; have p1 := s_pos t.+1.
@@ -425,25 +440,71 @@ Qed.
 
 (** The corrected Theorem 3. *)
 (* Proves: AN-8 *)
-Theorem rate t : n^-1 * E (fun w => \sum_v sq (x t w v - star)) <=
+Theorem rate t : (t <= T)%N -> n^-1 * E (fun w => \sum_v sq (x t w v - star)) <=
   (R0 + 4%:R * C ^+ 2 * a ^+ 2 / (l2 ^+ 2 * e0 ^+ 2)) / s t.
 Proof.
-rewrite (@E_eq _ _ P _ ( fun w => n * sq (mean (x t w) - star) + fsq (off (x t w)))); last first.
+move=> tT; rewrite (@E_eq _ _ P _ ( fun w => n * sq (mean (x t w) - star) + fsq (off (x t w)))); last first.
   by move=> w; apply: pythagoras.
 rewrite E_add E_scale mulrDr mulKf // mulrDl; apply: ler_add; first exact: expected_mean.
 rewrite ler_pdivr_mull //; set B := _ / (l2 ^+ 2 * e0 ^+ 2).
 have B0 : 0 <= n * (B / s t).
   have l20 : 0 <= l2 := ltW l2_pos; have a0 : 0 <= a := ltW a_pos; have e00 : 0 <= e0 := ltW e0_pos.
-  have C0 := C_pos.
   apply: mulr_ge0; first exact: ler0n.
   apply: divr_ge0; last exact: ltW (s_pos t).
   exact: divr_ge0 (mulr_ge0 (mulr_ge0 (ler0n _ 4) (sqr_ge0 C)) (sqr_ge0 a)) (mulr_ge0 (sqr_ge0 l2) (sqr_ge0 e0)).
 rewrite -[X in _ <= X](E_const P_one); apply: (E_le P_pos) => w.
-case: t B0 => [|t] B0; first by rewrite off_start /Inner.sq (dot0l FI).
-have := sq_le FI (near_mean t w); rewrite ratio => h; apply: le_trans h _.
+case: t tT B0 => [|t] tT B0; first by rewrite off_start /Inner.sq (dot0l FI).
+have := sq_le FI (near_mean w tT); rewrite ratio => h; apply: le_trans h _.
 apply: (le_by (lexx 0)); rewrite /B -rnn.
 have ss : s t.+1 = Num.sqrt (s t.+1) ^+ 2 by rewrite sqr_sqrtr // ltW // s_pos.
 rewrite [s t.+1 in X in X - _]ss; field.
 by rewrite !gt_eqF // ?e0_pos // sqrtr_gt0 s_pos.
 Qed.
 End Theorem3.
+
+(** Where the rate starts: a loss that is strongly convex, nowhere negative and at most F0 at the origin
+    has its minimiser within sqrt (2 F0 / mu) of the origin. *)
+(* Proves: AN-8 *)
+Theorem optimum_is_near (R : rcfType) (V : lmodType R) (dot : V -> V -> R) (I : inner dot)
+    (f : V -> R) (mu F0 : R) (star x0 : V) : 0 < mu -> 0 <= f star -> f 0 <= F0 ->
+  f star + mu / 2%:R * sq dot (0 - star) <= f 0 ->
+  sq dot (x0 - star) <= (nrm dot x0 + Num.sqrt (2%:R * F0 / mu)) ^+ 2.
+Proof.
+move=> mu0 f0 fF conv; have e : sq dot (0 - star) = sq dot star by rewrite sub0r (sqN I).
+rewrite e in conv; have h : sq dot star <= 2%:R * F0 / mu.
+  rewrite ler_pdivl_mulr //.
+  apply: (@le_by _ (2%:R * ((F0 - f 0) + (f 0 - (f star + mu / 2%:R * sq dot star)) + f star))).
+    apply: mulr_ge0; first exact: ler0n.
+    by apply: addr_ge0 => //; apply: addr_ge0; rewrite subr_ge0.
+  by field.
+apply: (sq_le I); apply: le_trans (triangleB I _ _) _; rewrite ler_add2l /nrm.
+exact: ler_wsqrtr.
+Qed.
+
+(** AN-7 for any gradients that are reported, honest or not: they need only be bounded. *)
+(* Proves: AN-7 *)
+Theorem reported_gradients_near_mean (R : rcfType) (V : lmodType R) (dot : V -> V -> R) (J : finType)
+    (I : inner dot) (N : rel J) (l2 lM c t0 e0 C : R) (x g : nat -> {ffun J -> V}) (x0 : V) :
+  symmetric N -> (0 < #|J|)%N -> 0 < l2 -> l2 <= lM ->
+  (forall D : {ffun J -> V}, total D = 0 -> l2 * sq (@fdot R V dot J) D <= fdot dot (lap N D) D) ->
+  (forall D : {ffun J -> V}, fdot dot (lap N D) D <= lM * sq (@fdot R V dot J) D) ->
+  0 < c -> 2%:R <= t0 -> lM <= l2 * t0 -> e0 = Num.sqrt (1 + t0) / lM ->
+  x 0%N = [ffun _ => x0] ->
+  (forall t, x t.+1 = mixing N (e0 / Num.sqrt (t.+1%:R + t0)) (x t) - (c / (t.+1%:R + t0)) *: g t) ->
+  (forall t v, nrm dot (g t v) <= C) ->
+  forall t, nrm (@fdot R V dot J) (x t.+1 - [ffun _ => #|J|%:R^-1 *: total (x t.+1)]) <=
+    2%:R * (Num.sqrt #|J|%:R * C) / l2 * (c / (t.+1%:R + t0) / (e0 / Num.sqrt (t.+1%:R + t0))).
+Proof.
+move=> N_sym agents l20 l2M low high c0 t02 t0l e0E start step bounded t.
+pose mu := 2%:R / c; have mu0 : 0 < mu by rewrite divr_gt0 ?ltr0n.
+have aE : a mu = c by rewrite /a /mu; field; rewrite gt_eqF.
+have lM0 : 0 < lM := lt_le_trans l20 l2M.
+have kappa : 2%:R * mu <= mu * t0 by rewrite mulrC ler_wpmul2l // ltW.
+have one : \sum_(w : unit) 1 = 1 :> R by rewrite sumr_const card_unit.
+have := @near_mean R V dot J I N N_sym agents l2 lM l20 low high lM0 mu mu (fun _ _ => 0) mu0 (lexx _)
+  t0 e0 kappa t0l e0E unit_finType (fun _ => 1) one t.+1 (fun u _ => x u) (fun u _ => g u.-1) x0 C.
+rewrite /alpha aE; apply=> //.
+  move=> u w _; rewrite step; congr (_ - _ *: _).
+  by apply/ffunP => v; rewrite ffunE add0r.
+by move=> u w v _; rewrite ffunE add0r.
+Qed.

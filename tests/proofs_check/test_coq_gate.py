@@ -44,3 +44,16 @@ def test_nothing_is_admitted() -> None:
         code = re.sub(r"\(\*.*?\*\)", "", text, flags=re.DOTALL)
         words = r"\b(Admitted|admit|Axioms?|Parameters?|Conjecture)\b"
         assert re.search(words, code) is None, name
+
+
+def test_the_page_of_theorems_names_exactly_those_of_the_gate() -> None:
+    page = (gate.HERE / "theorems.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    named = {name for row in rows for name in re.findall(r"`([\w']+)`", row)}
+    assert named == {name for names in gate.headline_theorems().values() for name in names}
+
+
+def test_the_readme_says_how_many_theorems_there_are() -> None:
+    readme = (gate.HERE.parents[1] / "README.md").read_text(encoding="utf-8")
+    total = sum(map(len, gate.headline_theorems().values()))
+    assert f"without axioms | {total} |" in readme

@@ -6,12 +6,14 @@ import pytest
 from proofs_check import engines, registry, runner
 from proofs_check.framework import (
     AXIOM_TEXTS,
+    REDUCING,
     Axiom,
     Claim,
     Finding,
     Method,
     Proof,
     ProofError,
+    Reach,
     Result,
     Role,
     Step,
@@ -71,15 +73,47 @@ def test_needs_come_first() -> None:
     assert order.index("c") < order.index("b") < order.index("a")
 
 
-def test_a_proof_is_as_strong_as_its_weakest_step() -> None:
-    steps = (make("a", Method.UNIVERSAL), make("b", Method.EXHAUSTIVE))
+def test_a_proof_reaches_as_far_as_its_narrowest_step() -> None:
+    wide = make("a", Method.UNIVERSAL)
+    scalars = attrs.evolve(make("b", Method.UNIVERSAL), reach=Reach.SCALARS)
     beside = attrs.evolve(make("c", Method.STATISTICAL), role=Role.INSTANCE)
-    weak = make("d", Method.STATISTICAL)
-    assert registry.strength(Proof("p", "P", (*steps, beside))) is Method.EXHAUSTIVE
-    assert registry.strength(Proof("p", "P", (*steps, weak))) is Method.STATISTICAL
+    sampled = make("d", Method.STATISTICAL)
+    assert registry.reach(Proof("p", "P", (wide, beside))) is Reach.ALL_VALUES
+    assert registry.reach(Proof("p", "P", (wide, scalars, beside))) is Reach.SCALARS
+    assert registry.reach(Proof("p", "P", (wide, scalars, sampled))) is Reach.STATISTICAL
     leaning = make("e", Method.UNIVERSAL, needs=("cost.once_to_every_neighbour",))
-    assert registry.strength(Proof("p", "P", (leaning,))) is Method.EXHAUSTIVE
+    assert registry.reach(Proof("p", "P", (leaning,))) is Reach.INSTANCE
     assert registry.relies_on(Proof("p", "P", (leaning,))) == ("cost",)
+    assert registry.reach(Proof("p", "P", (beside,))) is None
+
+
+@pytest.mark.parametrize("axiom", [axiom for axiom in Axiom if axiom in REDUCING])
+def test_a_fact_about_vectors_or_laws_taken_for_granted_leaves_scalars(axiom: Axiom) -> None:
+    @step(Method.UNIVERSAL, axioms=(axiom,))
+    def reduced() -> Finding:
+        """AN-1: numbers."""
+        return Finding(True)
+
+    assert reduced.reach is Reach.SCALARS
+    with pytest.raises(ProofError, match="does not reach further than: reduced to scalars"):
+        attrs.evolve(reduced, reach=Reach.ALL_VALUES)
+
+
+@pytest.mark.parametrize("method", Method)
+def test_no_step_reaches_further_than_its_method(method: Method) -> None:
+    widest = make("a", method).reach
+    for reach in Reach:
+        if reach.narrowness < widest.narrowness:
+            with pytest.raises(ProofError, match="does not reach further"):
+                attrs.evolve(make("a", method), reach=reach)
+
+
+def test_a_proof_rests_on_theorems_that_coq_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "Rate.rate" in registry.theorems_of_coq()
+    wrong = Proof("p", "P", (), theorems=("Rate.rat",))
+    monkeypatch.setattr(registry, "load", lambda _name: wrong)
+    with pytest.raises(ProofError, match=r"rest on Rate\.rat, which is not in Coq"):
+        registry.load_all()
 
 
 def test_a_false_statement_fails_with_its_model() -> None:
@@ -117,13 +151,13 @@ def test_the_statement_and_the_clauses_come_from_the_docstring() -> None:
     @step(Method.EXACT)
     def small() -> Finding:
         """AN-1, A03: first
-        paragraph.
+        paragraph, with the sum S2 of squares.
 
         Proves: GU-3.
         """
         return Finding(True)
 
-    assert small.statement == "AN-1, A03: first paragraph."
+    assert small.statement == "AN-1, A03: first paragraph, with the sum S2 of squares."
     assert small.clauses == ("AN-1", "A03", "GU-3")
     assert small.name == "test_framework.small"
 

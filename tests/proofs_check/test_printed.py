@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from proofs_check.framework import Result, Role
+from proofs_check.framework import Reach, Result, Role
 from proofs_check.registry import find_step, load_all, steps_of
 from proofs_check.runner import run_step
 from valid_ref.trace import Erratum, load
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def refuted(*names: str) -> None:
@@ -159,7 +161,8 @@ def test_the_weights() -> None:
 def test_every_false_theorem_of_the_analysis_is_refuted_and_its_repair_proved() -> None:
     """Each analysis erratum of severity theorem has a counterexample and a proved clause."""
     steps = steps_of(load_all(), deep=True)
-    known = load(Path(__file__).resolve().parents[2]).specification.clauses.values()
+    trace = load(ROOT)
+    known = trace.specification.clauses.values()
     errata = [item for item in known if isinstance(item, Erratum) and item.severity == "theorem"]
     analysis = [item for item in errata if item.identifier.startswith("A")]
     assert len(analysis) == 10
@@ -167,7 +170,9 @@ def test_every_false_theorem_of_the_analysis_is_refuted_and_its_repair_proved() 
         refuting = [s for s in steps if s.role is Role.PRINTED and erratum.identifier in s.clauses]
         carrying = [s for s in steps if s.role is Role.PROOF and {*erratum.clauses} & {*s.clauses}]
         assert refuting, erratum.identifier
-        assert any(s.method.strength == 4 for s in carrying), erratum.identifier
+        in_coq = [clause for clause in erratum.clauses if trace.rows[clause].proved_coq]
+        wide = [s for s in carrying if s.reach in (Reach.ALL_VALUES, Reach.SCALARS)]
+        assert wide or in_coq, erratum.identifier
 
 
 def test_every_refutation_names_an_erratum() -> None:

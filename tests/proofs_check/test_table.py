@@ -25,6 +25,12 @@ def test_the_manifest_lists_every_step_as_it_is() -> None:
         assert recorded[step.name]["result"] == step.expected.value
 
 
+def test_the_readme_says_how_many_steps_there_are() -> None:
+    results = [entry["result"] for entry in read_manifest().values()]
+    stated = f"{len(results)}, of which {results.count('refuted')} refuted |"
+    assert stated in (PAGE.parents[2] / "README.md").read_text(encoding="utf-8")
+
+
 def test_nothing_is_unknown() -> None:
     assert {entry["result"] for entry in read_manifest().values()} == {"passed", "refuted"}
 

@@ -1,5 +1,6 @@
 """A project outside the tree brings its parts: run, resumed, shown, recorded and judged."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -14,13 +15,22 @@ from typer.testing import CliRunner
 
 from tests.torch_backend.killing import contents
 from tests.torch_backend.runs import program
+from torch_backend.attacks import ATTACKS
 from torch_backend.cli.commands import app
+from torch_backend.config.build import build_graph, own_sources
+from torch_backend.config.experiment import Experiment, experiment_document
 from torch_backend.config.load import load
+from torch_backend.data import DATA
+from torch_backend.data.partition import PARTITIONS
 from torch_backend.engine import advance, start
 from torch_backend.errors import BackendError, ConfigError, ScreeningError
 from torch_backend.experiments import run_experiment
+from torch_backend.models import MODELS
 from torch_backend.process import Options, StoppedError
-from torch_backend.rules import Rule
+from torch_backend.rules import RULES, Rule
+from valid_ref.document import structure
+from valid_ref.errors import ValidRefError
+from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import parse_family
 from valid_ref.oracle import check, open_recording
 
@@ -144,6 +154,66 @@ def test_a_run_does_not_go_on_with_another_text_of_a_part(run: Path) -> None:
 def test_what_is_wrong_is_refused_by_name(run: Path, words: tuple[str, ...], message: str) -> None:
     with pytest.raises(BackendError, match=message):
         call("run", "mine.toml", "-o", "other", "--quiet", "--no-cache", *words)
+
+
+@attrs.frozen
+class Ring:
+    """A graph of somebody's own."""
+
+    agents: int = 5
+
+    def build(self) -> AgentGraph:
+        return AgentGraph(self.agents, [(i, (i + 1) % self.agents) for i in range(self.agents)])
+
+
+@pytest.mark.checks("EX-1", "EX-12", "EX-20")
+def test_a_graph_of_ones_own_is_built_by_name_and_from_objects() -> None:
+    wanted, name = parse_family("cycle:6"), f"{__name__}:Ring"
+    named = load("demo", changes=[f"graph={name}:agents=6"])
+    assert named.graph == Ring(6)
+    assert build_graph(named) == wanted
+    assert name in own_sources(named)
+    document = experiment_document(named)
+    assert document["graph"] == {"kind": name, "agents": 6}
+    assert structure(Experiment, document) == named
+    for graph in (Ring(6), wanted, wanted.to_networkx(), "cycle:6"):
+        assert build_graph(attrs.evolve(named, graph=graph)) == wanted
+    with pytest.raises(ConfigError, match=r"graph.kind: .* has no class Rong"):
+        load("demo", changes=[f"graph={__name__}:Rong"])
+    with pytest.raises(ValidRefError, match=r"Ring: build\(\) raises GraphError|at least 2"):
+        build_graph(load("demo", changes=[f"graph={name}:agents=1"]))
+    with pytest.raises(ValidRefError, match="graph: expected a name"):
+        attrs.evolve(named, graph=3)
+
+
+@pytest.mark.checks("EX-12")
+def test_broken_entry_points_are_listed_and_spoil_no_other(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metadata = tmp_path / "others-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: others\nVersion: 1.0\n")
+    groups = [
+        f"[{parts.group}]\ngone = no_such:Part\n"
+        for parts in (RULES, ATTACKS, PARTITIONS, MODELS, DATA)
+    ]
+    (metadata / "entry_points.txt").write_text(
+        "".join((*groups, f"[{MODELS.group}]\nnet = my_parts:Net\n"))
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    listed = call("list")
+    assert listed.count("cannot import no_such: ModuleNotFoundError") == len(groups)
+    assert re.search(r"^  net  +\S", listed, re.MULTILINE)
+    assert load("demo", changes=["model=net"]).model == MODELS.find("net")()
+    for change in (
+        'rules=["gone"]',
+        'attacks=["gone"]',
+        "partition=gone",
+        "model=gone",
+        "data=gone",
+    ):
+        with pytest.raises(ConfigError, match="the entry point 'gone' of the group valid_torch"):
+            load("demo", changes=[change])
 
 
 @attrs.frozen

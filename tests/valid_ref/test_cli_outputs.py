@@ -15,7 +15,7 @@ from valid_ref.cli import app
 from valid_ref.cli.outputs import require_outputs
 from valid_ref.errors import OutputError
 
-INPUTS = {"--root", "--replay", "--data"}
+INPUTS = {"--open", "--root", "--replay", "--data"}
 """Options that name what is read."""
 
 OUTPUTS = {

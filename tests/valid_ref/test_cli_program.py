@@ -234,3 +234,19 @@ def _alive(group: int) -> list[str]:
     )
     rows = [line.split(None, 2) for line in found.stdout.splitlines()]
     return [row[-1] for row in rows if row[0] == str(group) and not row[1].startswith("Z")]
+
+
+@pytest.mark.parametrize("package", ["valid_ref.cli", "torch_backend.cli"])
+def test_ctrl_c_is_heeded_before_anything_that_takes_time_is_loaded(package: str) -> None:
+    """What is loaded until then are a few small modules, within a millisecond or two."""
+    code = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); before = set(sys.modules); "
+        f"from {package} import main; from valid_ref.cli.leaving import leave_on_the_spot; "
+        "assert leave_on_the_spot(); print(*(set(sys.modules) - before))"
+    )
+    words = [sys.executable, "-S", "-E", "-c", code]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert {"valid_ref.cli.leaving", "signal"} <= loaded
+    assert not loaded & {"typing", "re", "contextlib", "importlib", "attrs", "numpy", "typer"}
+    assert len(loaded) < 40

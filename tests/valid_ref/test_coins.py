@@ -247,7 +247,7 @@ def test_other_digits_are_refused(coins: str) -> None:
 
 @pytest.mark.checks("VA-6")
 def test_seed_and_coins_together_are_refused() -> None:
-    with pytest.raises(DocumentError, match="no seed beside"):
+    with pytest.raises(DocumentError, match="give one of the two"):
         Scenario(seed=0, coins="0" * 64)
     for make in (run_coins, sample_coins):
         with pytest.raises(DocumentError, match="not settled"):

@@ -166,7 +166,7 @@ def test_reader_and_schema_refuse_the_same_documents(data: st.DataObject) -> Non
         ('{"checks": [{"weights": {"kind": "exponential", "gamma": 2}}]}', "$.checks[0].weights"),
         ('{"without": ["P99"]}', "no switch P99"),
         ('{"attack": {"kind": "benign"}}', "an attack needs Byzantine agents"),
-        ('{"format": "other"}', "format 'other'"),
+        ('{"format": "other"}', 'format "other"'),
     ],
 )
 def test_wrong_documents_are_refused_with_the_path(text: str, words: str) -> None:

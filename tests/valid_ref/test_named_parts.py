@@ -1,6 +1,7 @@
 """Parts of somebody else: found by name, written by the same, refused where they are none."""
 
 import enum
+import re
 import sys
 from pathlib import Path
 from typing import Annotated, ClassVar, Protocol
@@ -10,7 +11,7 @@ import attrs
 import pytest
 
 from valid_ref.document import DocumentError, schema, structure, unstructure
-from valid_ref.named_parts import NamedParts, name_of, parse_part
+from valid_ref.named_parts import Installed, NamedParts, name_of, parse_part
 
 HERE = __name__
 
@@ -161,6 +162,51 @@ def test_entry_points_give_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert [sound["kind"] for sound in document["sounds"]] == ["named", f"{HERE}:Loud"]
     assert structure(Choir, document) == choir
     assert set(SOUNDS.registered()) == {"named", "other"}
+
+
+def _install(tmp_path: Path, package: str, points: dict[str, str], *groups: str) -> None:
+    """Somebody's package with these entry points in each of the groups."""
+    folder = tmp_path / f"{package}-1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+    lines = [f"{name} = {target}" for name, target in points.items()]
+    text = "".join("\n".join([f"[{group}]", *lines, ""]) for group in groups)
+    (folder / "entry_points.txt").write_text(text)
+
+
+BROKEN = {
+    "absent": ("no_such_module:Loud", "cannot import no_such_module: ModuleNotFoundError"),
+    "ending": ("ending_sounds:Loud", "cannot import ending_sounds: SystemExit: 0"),
+    "function": ("json:dumps", "json has no class dumps"),
+    "lost": ("json:Loud", "json has no class Loud"),
+    "stranger": ("json:JSONDecoder", "json.decoder:JSONDecoder is not a frozen attrs class"),
+    "module": ("json", "the entry point 'module' of the group .* is 'json', not module:Name"),
+}
+
+
+@pytest.mark.checks("VA-6")
+def test_a_broken_entry_point_spoils_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ending_sounds.py").write_text("raise SystemExit(0)")
+    points = {name: target for name, (target, _reason) in BROKEN.items()}
+    more = {"other": f"{HERE}:Loud", "quiet": f"{HERE}:Loud", "twice": f"{HERE}:Loud"}
+    _install(tmp_path, "sounds", points | more, "test.sounds")
+    _install(tmp_path, "noises", {"twice": f"{HERE}:Mute"}, "test.sounds")
+    monkeypatch.syspath_prepend(tmp_path)
+    found = {one.name: one for one in SOUNDS.installed()}
+    assert found.keys() == {*points, *more}
+    assert found["other"] == Installed("other", Loud)
+    assert found["quiet"].broken == "the package itself has a part of this name"
+    assert SOUNDS.find("quiet") is Quiet
+    for name, reason in {
+        **{name: reason for name, (_target, reason) in BROKEN.items()},
+        "twice": f"stands for several: {HERE}:\\w+ and {HERE}:\\w+",
+    }.items():
+        assert found[name].part is None
+        assert re.search(reason, found[name].broken)
+        with pytest.raises(DocumentError, match=rf"^\$(\.kind)?: .*{reason}"):
+            SOUNDS.find(name)
 
 
 def test_a_module_that_fails_is_refused_with_its_error(tmp_path: Path, monkeypatch) -> None:

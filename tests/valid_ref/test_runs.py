@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from valid_ref.adversary.attack import Setting
 from valid_ref.adversary.data import Benign, benign_target
+from valid_ref.coins import Coins
 from valid_ref.guarantees.outcome import Outcome, Truth, final_models
 from valid_ref.losses import Noise
 from valid_ref.oracle import recording_digest
@@ -140,7 +141,9 @@ BENIGN = Scenario(
 def test_benign_targets_inside_the_admissible_set_end_valid_at_the_target(fraction: float) -> None:
     finished = run(attrs.evolve(BENIGN, attack=Benign(fraction)))
     prepared, execution = finished.prepared, finished.execution
-    setting = Setting(prepared.parameters, prepared.problem, prepared.byzantine, 1.5, 0)
+    setting = Setting(
+        prepared.parameters, prepared.problem, prepared.byzantine, 1.5, Coins.of_seed(0)
+    )
     target = benign_target(setting, fraction)
     assert execution.honest_valid == (0, 1, 2, 3)
     for model in final_models(execution, execution.honest_valid):

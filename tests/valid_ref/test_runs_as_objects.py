@@ -2,11 +2,12 @@
 
 import copy
 import pickle
+from pathlib import Path
 
 import pytest
 
 from valid_ref import Run, Scenario, run
-from valid_ref.errors import ValidRefError
+from valid_ref.errors import OutputError, ValidRefError
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +39,33 @@ def test_a_place_that_cannot_be_written_to_is_refused(
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "something").touch()
     (tmp_path / "file").touch()
-    if (method, place) == ("record", "no/such/run.svg"):
-        pytest.skip("the directory of a recording is made")
-    with pytest.raises(ValidRefError, match=r"cannot write|is no path|not empty|must end in"):
+    words = r"^path: (cannot write|.* is no path|.* is not an empty|expected a path)"
+    with pytest.raises(ValidRefError, match=words):
         getattr(finished, method)(place)
+
+
+@pytest.mark.parametrize(
+    ("method", "name"), [("report", "run.html"), ("record", "run.zip"), ("plot", "run.svg")]
+)
+def test_all_that_a_run_writes_takes_the_same_places(
+    finished, method, name, tmp_path, monkeypatch
+) -> None:
+    """A text or a path; what is there is replaced; a directory must be there already."""
+    monkeypatch.chdir(tmp_path)
+    write = getattr(finished, method)
+    write(name)
+    place = tmp_path / name
+    assert place.stat().st_size > 100
+    place.write_bytes(b"before")
+    write(place)
+    assert place.read_bytes() != b"before"
+    assert sorted(tmp_path.iterdir()) == [place]
+    message = rf"^path: cannot write no/{name}: there is no directory no$"
+    with pytest.raises(OutputError, match=message):
+        write(f"no/{name}")
+    with pytest.raises(OutputError, match=message):
+        write(Path("no") / name)
+    (tmp_path / f"folder{place.suffix}").mkdir()
+    with pytest.raises(OutputError, match=f"^path: cannot write folder{place.suffix}: it is a dir"):
+        write(f"folder{place.suffix}")
+    assert not (tmp_path / "no").exists()

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -98,6 +98,7 @@ def run(
     named = {"rules": rules, "attacks": attacks}
     lists = [f"{key}={json.dumps(words)}" for key, words in named.items() if words]
     wanted = [*lists, *(changes or ()), *(["validate=true"] if record else [])]
+    _require_once(wanted)
     chosen = load(experiment, quick=quick, changes=wanted)
     names = [job.name for job in jobs_of(chosen)]
     kept = None if no_cache else cache or cache_directory()
@@ -140,6 +141,14 @@ def run(
         print_tables(found, Console(highlight=False))
         typer.echo(f"valid-torch plot {directory} draws the figures.")
     raise typer.Exit(0 if any(s["outcome"] == "finished" for s in found.summaries) else 1)
+
+
+def _require_once(changes: Sequence[str]) -> None:
+    """Refuse to set an option twice, of which one would be lost."""
+    keys = [change.partition("=")[0].strip() for change in changes]
+    for index, key in enumerate(keys):
+        if key in keys[:index]:
+            raise typer.BadParameter(f"--set: {key} is set twice")
 
 
 def _done(directory: Path, names: list[str]) -> dict[str, int]:
@@ -206,6 +215,7 @@ def false_alarms(
     name = f"{Path(experiment).stem}{'-quick' if quick else ''}-honest"
     directory = Path("runs") / name if output is None else output
     require_outputs(directories={"--output": directory})
+    _require_once(changes or ())
     study = Study(load(experiment, quick=quick, changes=changes or ()), runs)
     count = len(study.seeds)
     if not quiet:
@@ -294,6 +304,8 @@ def list_parts() -> None:
     from torch_backend.data.partition import PARTITIONS
     from torch_backend.models import MODELS
     from torch_backend.rules import RULES
+    from valid_ref.cli.program import LONGEST
+    from valid_ref.printable import printable
 
     typer.echo("presets")
     for name, text in presets().items():
@@ -306,15 +318,19 @@ def list_parts() -> None:
         ("data", DATA),
     ):
         typer.echo(title)
-        for part in parts.known:
-            _describe(part)
-        for name, target in sorted(parts.registered().items()):
-            typer.echo(f"  {name:20s} {target}")
+        for kind, part in parts.kinds.items():
+            _describe(kind, part)
+        for one in parts.installed():
+            if one.part is None:
+                typer.echo(printable(f"  {one.name:20s} broken: {one.broken}", LONGEST))
+            else:
+                _describe(one.name, one.part)
     typer.echo("A class of your own is named module:Name (docs/guides/your-model.md).")
 
 
-def _describe(part: Any) -> None:
-    typer.echo(f"  {part.kind:20s} {(inspect.getdoc(part) or '').splitlines()[0]}")
+def _describe(name: str, part: Any) -> None:
+    text = inspect.getdoc(part) or f"{part.__module__}:{part.__qualname__}"
+    typer.echo(f"  {name:20s} {text.splitlines()[0]}")
     options = [_option(field) for field in attrs.fields(part) if field.init]
     if options:
         typer.echo(f"  {'':20s}   {', '.join(options)}")

@@ -32,7 +32,6 @@ from torch_backend.program import Program
 from valid_ref.coins import Coins
 from valid_ref.document import unstructure
 from valid_ref.graph import AgentGraph
-from valid_ref.graph_families import parse_family
 from valid_ref.guarantees.bounds import configured_bounds
 from valid_ref.hashing import PrimeField
 from valid_ref.lattice import default_limits, to_lattice
@@ -45,7 +44,8 @@ from valid_ref.protocols.parameters import (
     exponential_weights,
     make_weighting,
 )
-from valid_ref.scenario.parts import Edges, NoBounds
+from valid_ref.scenario.build import graph_of
+from valid_ref.scenario.parts import NoBounds
 from valid_ref.schedule import Schedule, StepSize, constant, inverse_root, make_schedule
 from valid_ref.schedule import experiment as harmonic
 
@@ -125,10 +125,7 @@ def build_graph(experiment: Experiment) -> AgentGraph:
 
     Implements: EX-1.
     """
-    part = experiment.graph
-    if isinstance(part, Edges):
-        return AgentGraph.from_edges(part.agents, part.edges)
-    return parse_family(part.name)
+    return graph_of(experiment.graph)
 
 
 def build_schedule(experiment: Experiment, images: int) -> Schedule:

@@ -21,11 +21,19 @@ from valid_ref.lattice import MERSENNE_61
 from valid_ref.named_parts import NamedParts, name_of
 from valid_ref.protocols.parameters import check_lean
 from valid_ref.scenario.convert import TextOr, as_agents, as_bounds, as_graph
-from valid_ref.scenario.parts import ConfiguredBounds, Family, GraphPart, NoBounds, size_of
+from valid_ref.scenario.parts import (
+    GRAPH_PARTS,
+    ConfiguredBounds,
+    Family,
+    GraphPart,
+    NoBounds,
+    OwnGraph,
+    size_of,
+)
 from valid_ref.schedule import MOST_ROUNDS, Precision
 
 BoundsPart = ConfiguredBounds | NoBounds
-ReadGraph = Annotated[GraphPart, TextOr(GraphPart, as_graph)]
+ReadGraph = Annotated[GraphPart | OwnGraph, TextOr(GraphPart, as_graph, GRAPH_PARTS)]
 ReadBounds = Annotated[BoundsPart, TextOr(BoundsPart, as_bounds)]
 Agents = Annotated[tuple[int, ...], TextOr(tuple[int, ...], as_agents)]
 """What is read as a scenario reads it, texts too."""
@@ -182,7 +190,7 @@ class Experiment:
     data: DataPart = Mnist()
     pixels: Literal["standardised", "unit"] = "standardised"
     partition: PartitionPart = Rotated()
-    graph: ReadGraph = Family("paper")
+    graph: ReadGraph = attrs.field(default=Family("paper"), converter=as_graph)
     model: ModelPart = Mlp()
     batch: int = attrs.field(default=300, validator=whole(1))
     rounds: int = attrs.field(default=400, validator=whole(1, MOST_ROUNDS))
@@ -235,6 +243,14 @@ class Experiment:
 
     def _require_lists(self) -> None:
         """Rules, attacks and seeds: at least one of each, none twice."""
+        if len(set(self.figures)) < len(self.figures):
+            raise ConfigError("figures: one stands twice in the list")
+        for place, attack in enumerate(self.attacks):
+            first = getattr(attack, "first", 1) if type(attack) in ATTACKS.known else 1
+            if first > self.rounds:
+                raise ConfigError(
+                    f"attacks[{place}]: first = {first} is after the last round, {self.rounds}"
+                )
         for name in ("rules", "attacks", "seeds"):
             values = getattr(self, name)
             if not values:
@@ -261,6 +277,7 @@ class Experiment:
     def parts(self) -> tuple[tuple[str, object, NamedParts], ...]:
         """Whatever anybody may bring: where it stands, the part, and those that are known there."""
         return (
+            ("graph", self.graph, GRAPH_PARTS),
             ("data", self.data, DATA),
             ("partition", self.partition, PARTITIONS),
             ("model", self.model, MODELS),

@@ -11,6 +11,7 @@ from typing import Any
 from torch_backend.config.experiment import LEAN_BITS, Experiment
 from torch_backend.errors import ConfigError
 from valid_ref.document import DocumentError, schema, structure, whole_number
+from valid_ref.inputs import read_text
 from valid_ref.named_parts import value_of
 
 QUICK = "quick"
@@ -53,10 +54,7 @@ def _document(source: str) -> dict[str, Any]:
     if source in shipped:
         text = shipped[source]
     elif path.suffix == ".toml" or path.is_file():
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"cannot read {source}: {error}") from None
+        text = read_text(path, ConfigError)
     else:
         close = difflib.get_close_matches(source, shipped, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(shipped)}"

@@ -4,14 +4,16 @@ import copy
 import enum
 import math
 from collections.abc import Callable, Mapping, Sequence
+from types import NoneType
 from typing import Protocol
 
 import attrs
 import numpy as np
 
+from valid_ref.arguments import is_a, require_function, require_type
 from valid_ref.coins import Coins
 from valid_ref.errors import ValidRefError
-from valid_ref.graph import AgentGraph
+from valid_ref.graph import AgentGraph, require_agent
 from valid_ref.lattice import WORD_LIMIT, FloatVector, GradientSource, IntVector, mix
 from valid_ref.losses import Loss, Problem
 from valid_ref.losses.loss import FloatMatrix
@@ -41,12 +43,14 @@ class Setting:
     Implements: AD-3.
     """
 
-    parameters: ValidParameters
-    problem: Problem
-    byzantine: frozenset[int]
-    delta: float
-    coins: Coins
-    samples: Mapping[int, Coins] = attrs.field(factory=dict)
+    parameters: ValidParameters = attrs.field(validator=is_a(ValidParameters, "ValidParameters"))
+    problem: Problem = attrs.field(validator=is_a((Problem, NoneType), "a Problem"))
+    byzantine: frozenset[int] = attrs.field(validator=is_a(frozenset, "a frozenset", each=int))
+    delta: float = attrs.field(validator=is_a((int, float), "a number"))
+    coins: Coins = attrs.field(validator=is_a(Coins, "Coins"))
+    samples: Mapping[int, Coins] = attrs.field(
+        factory=dict, validator=is_a(Mapping, "a mapping from agents to Coins", each=Coins)
+    )
 
     @classmethod
     def of(
@@ -61,6 +65,9 @@ class Setting:
 
         Implements: AD-3.
         """
+        require_type(parameters, ValidParameters, "parameters", "ValidParameters")
+        require_type(problem, Problem, "problem", "a Problem")
+        require_type(byzantine, frozenset, "byzantine", "a frozenset")
         samples = {agent: problem.own_coins(agent) for agent in sorted(byzantine)}
         own = copy.deepcopy(parameters)
         known = math.nan if delta is None else delta
@@ -75,9 +82,10 @@ class Setting:
 
     def gradient_source(self, agent: int, loss: Loss | None = None) -> GradientSource:
         """The gradients of a Byzantine agent over its own mini-batches, of any loss it likes."""
-        if agent not in self.samples:
+        if require_agent(self.graph.agents, agent) not in self.samples:
             raise AttackError(f"agent {agent}'s samples are not the adversary's", clause="AD-3")
         own = self.problem.losses[agent] if loss is None else loss
+        require_function(getattr(own, "sample", None), "sample of loss")
         return gradient_source(own, self.problem.batch, self.samples[agent])
 
     @property
@@ -115,7 +123,7 @@ class Deviation:
         for name, value in (
             ("adversary", self.adversary),
             *((f"gradient_sources[{v!r}]", one) for v, one in self.gradient_sources.items()),
-            ("tell", self.tell or honest),
+            ("tell", honest if self.tell is None else self.tell),
         ):
             if not callable(value):
                 raise AttackError(

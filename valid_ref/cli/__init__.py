@@ -3,11 +3,14 @@
 They are loaded when they are first used, and nothing before Ctrl-C is heeded.
 """
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
 from valid_ref.cli.leaving import leave_on_the_spot
 
+TYPE_CHECKING = False  # as in `typing`, which takes a while to load: Ctrl-C may come meanwhile
 if TYPE_CHECKING:
+    from typing import Any
+
     from valid_ref.cli.commands import app
 
 __all__ = ["app", "main"]

@@ -14,6 +14,7 @@ import typer
 
 from valid_ref.cli.outputs import existing_files, require_outputs
 from valid_ref.cli.progress import progress
+from valid_ref.outputs import writing
 from valid_ref.printable import clause_words
 
 if TYPE_CHECKING:
@@ -80,7 +81,8 @@ def conform(
         raise typer.Exit(128 + ended.number) from None
     if report.finding is not None:
         if replay is None:
-            save_case(report.finding.case, save)
+            with writing(save, "--save"):
+                save_case(report.finding.case, save)
         again = f"valid-ref conform --replay {shlex.quote(str(replay or save))} {shown}"
         report = with_replay(report, again)
     typer.echo(json.dumps(report.as_json()) if as_json else render(report))

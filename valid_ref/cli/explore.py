@@ -15,6 +15,7 @@ import typer
 from valid_ref.cli.leaving import INTERRUPTED
 from valid_ref.cli.outputs import require_outputs
 from valid_ref.cli.progress import progress
+from valid_ref.outputs import writing
 from valid_ref.reading import Reading, ReadingError
 from valid_ref.scenario.convert import as_without
 
@@ -29,6 +30,7 @@ EXPECTED = "V5 is a claim of the paper that is false (P02): that it is violated 
 
 
 def explore(
+    context: typer.Context,
     protocol: Annotated[str, typer.Option(help="broadcast, agreement, both in turn, or lean.")] = (
         "broadcast"
     ),
@@ -85,10 +87,22 @@ def explore(
         Path | None,
         typer.Option(help="Manifest to enter the counts in (docs/tables/explored.json)."),
     ] = None,
+    serve: Annotated[
+        bool,
+        typer.Option("--serve", help="Be the adversary: a page on which you make its moves."),
+    ] = False,
+    opened: Annotated[
+        Path | None,
+        typer.Option("--open", help="With --serve: a scenario, counterexample or session."),
+    ] = None,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="With --serve; 0 is any that is free.")
+    ] = 0,
 ) -> None:
     """Try all graphs, Byzantine sets, sources and strategies, and count what is violated.
 
     Exit status 1 if a property is violated other than V5, the printed claim that is false.
+    With --serve nothing is tried: you make the moves, on a page for this machine alone.
 
     \b
     Examples:
@@ -96,7 +110,12 @@ def explore(
       valid-ref explore --reading as-printed --quiet
       valid-ref explore --protocol agreement --agreement-rounds diameter
       valid-ref explore --protocol lean --max-agents 3
+      valid-ref explore --serve --open found/V2.json
     """  # noqa: D301 - \b keeps the lines of the examples apart
+    if serve or opened is not None or port:
+        _require_alone(context, serve=serve)
+        _serve(opened, port)
+        return
     require_outputs(
         files={"--resume": resume, "--record": record}, directories={"--out": out}, written=WRITTEN
     )
@@ -144,17 +163,44 @@ def explore(
     document = found.as_json() | {"measured": measured}
     stories = _counterexamples(found, out)
     if out is not None:
-        (out / "explored.json").write_text(json.dumps(document, indent=1) + "\n", "utf-8")
+        with writing(out, "--out"):
+            (out / "explored.json").write_text(json.dumps(document, indent=1) + "\n", "utf-8")
     if record is not None:
         from valid_ref.explore import record as enter
 
-        enter(record, found, measured | _machine())
+        with writing(record, "--record"):
+            enter(record, found, measured | _machine())
     if quiet and not as_json:
         typer.echo(_violations(found))
     else:
         typer.echo(json.dumps(document) if as_json else _report(found, measured, stories))
     if found.broken:
         raise typer.Exit(1)
+
+
+def _require_alone(context: typer.Context, *, serve: bool) -> None:
+    """Refuse what goes with --serve where it is missing, and everything else where it stands."""
+    if not serve:
+        raise typer.BadParameter("--open and --port go with --serve")
+    named = {one.name: one.opts[0] for one in context.command.params}
+    for name in context.params:
+        source = context.get_parameter_source(name)
+        given = source is not None and source.name != "DEFAULT"
+        if given and name not in {"serve", "opened", "port"}:
+            raise typer.BadParameter(f"--serve tries nothing by itself: it takes no {named[name]}")
+
+
+def _serve(opened: Path | None, port: int) -> None:
+    """The page of a session, until Ctrl-C."""
+    from valid_ref.play.commands import first_session, load_session
+    from valid_ref.play.server import serve
+
+    first = first_session() if opened is None else load_session(opened)
+
+    def told(address: str) -> None:
+        typer.echo(f"{address}\nopen this address in a browser; Ctrl-C ends the server")
+
+    serve(first, port, told)
 
 
 @contextmanager
@@ -192,7 +238,8 @@ def _explore_lean(
     with _measuring(jobs, resume) as measured, progress("exploring", hidden=quiet) as watch:
         found = explore_lean(settings, jobs=jobs, state_file=resume, watch=watch)
     if record is not None:
-        record_lean(record, found, measured | _machine())
+        with writing(record, "--record"):
+            record_lean(record, found, measured | _machine())
     if as_json:
         typer.echo(json.dumps({"counts": found.counts(), "measured": measured}))
     elif quiet:
@@ -274,7 +321,8 @@ def _counterexamples(found: "Exploration", out: Path | None) -> list[str]:
 
     stories = []
     if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
+        with writing(out, "--out"):
+            out.mkdir(parents=True, exist_ok=True)
     for name in found.tallies:
         script = smallest_counterexample(found, name)
         if script is not None:
@@ -282,8 +330,9 @@ def _counterexamples(found: "Exploration", out: Path | None) -> list[str]:
             stories.append(f"{EXPECTED}\n{story}" if name == "V5" else story)
             if out is not None:
                 text = json.dumps(script.as_json(), indent=1)
-                (out / f"{name}.json").write_text(text + "\n", "utf-8")
-                (out / f"{name}.txt").write_text(stories[-1] + "\n", "utf-8")
+                with writing(out, "--out"):
+                    (out / f"{name}.json").write_text(text + "\n", "utf-8")
+                    (out / f"{name}.txt").write_text(stories[-1] + "\n", "utf-8")
     return stories
 
 

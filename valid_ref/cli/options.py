@@ -1,7 +1,6 @@
 """The options by which commands name a scenario, and the scenario that they name."""
 
 import math
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,12 +8,13 @@ from typing import Annotated, Any
 import attrs
 import typer
 
+from valid_ref.coins import CoinsError, check_hexadecimal
 from valid_ref.document import DocumentError
-from valid_ref.guarantees.calibration import required_runs
+from valid_ref.inputs import is_archive
 from valid_ref.protocols.parameters import ParameterError
 from valid_ref.scenario import Scenario, convert, load_scenario
 from valid_ref.scenario.parts import CalibratedThresholds as Calibrated
-from valid_ref.scenario.parts import Check, as_thresholds, as_weights
+from valid_ref.scenario.parts import Check, as_thresholds, as_weights, enough_runs
 from valid_ref.schedule import MOST_ROUNDS
 
 
@@ -84,7 +84,7 @@ class Chosen:
 
 def chosen_scenario(path: Path | None, chosen: Chosen) -> Scenario:
     """The scenario of a file, or the default one, with the options put in."""
-    if path is not None and zipfile.is_zipfile(path):
+    if path is not None and is_archive(path):
         raise DocumentError(f"{path} is no scenario; a recording is judged by valid-ref check")
     scenario = Scenario() if path is None else load_scenario(path)
     if chosen.seed is not None or chosen.coins is not None:
@@ -100,7 +100,7 @@ def chosen_scenario(path: Path | None, chosen: Chosen) -> Scenario:
         "without": _converted(convert.as_without, chosen.without, "--without"),
         "validation": _converted(convert.as_validation, chosen.validation, "--validation"),
         "seed": chosen.seed,
-        "coins": chosen.coins,
+        "coins": _converted(_coins, chosen.coins, "--coins"),
         "eps_success": chosen.eps_success,
     }
     if chosen.weights is not None or chosen.thresholds is not None:
@@ -121,7 +121,10 @@ def _with_level(scenario: Scenario, level: float) -> Scenario:
     calibrated = [c.thresholds for c in scenario.checks if isinstance(c.thresholds, Calibrated)]
     if not calibrated:
         raise ParameterError("--level goes with calibrated thresholds alone", clause="GU-12")
-    runs = max(calibrated[0].runs, required_runs(level))
+    try:
+        runs = max(calibrated[0].runs, enough_runs(level))
+    except ParameterError as error:
+        raise ParameterError(f"--level: {error.message}", clause=error.clause) from None
     checks = tuple(
         attrs.evolve(check, thresholds=attrs.evolve(check.thresholds, level=level, runs=runs))
         if isinstance(check.thresholds, Calibrated)
@@ -129,6 +132,15 @@ def _with_level(scenario: Scenario, level: float) -> Scenario:
         for check in scenario.checks
     )
     return attrs.evolve(scenario, checks=checks)
+
+
+def _coins(text: str, path: str) -> str:
+    """The coins of a run, refused by the name of the option."""
+    try:
+        check_hexadecimal(text)
+    except CoinsError as error:
+        raise CoinsError(f"{path}: {error.message}", clause=error.clause) from None
+    return text
 
 
 def _converted(convert_text: Callable[[str, str], Any], text: str | None, path: str) -> Any:

@@ -13,6 +13,7 @@ from pathlib import Path
 import attrs
 
 from valid_ref.errors import OutputError
+from valid_ref.outputs import require_directory, require_file, require_recording
 
 Named = Mapping[str, Path | None]
 """Places by the option or argument that names them; None where it was not given."""
@@ -34,13 +35,13 @@ def require_outputs(
     """
     outputs = list[_Place]()
     for option, path in _given(files):
-        _require_file(path, option)
+        require_file(path, option)
         outputs.append(_Place(option, path))
     for option, path in _given(directories):
-        _require_directory(path, option)
+        require_directory(path, option)
         outputs.append(_Place(option, path, written))
     for option, path in _given(recordings):
-        _require_recording(path, option)
+        require_recording(path, option)
         outputs.append(_Place(option, path, () if path.suffix == ".zip" else ("*",)))
     read = [_Place(option, path, _parts(path)) for option, path in _given(inputs)]
     for index, output in enumerate(outputs):
@@ -105,38 +106,3 @@ def _require_apart(output: _Place, other: _Place, said: str) -> None:
     raise OutputError(
         f"{output.option}: {output.path} is {relation} {other.option} {other.path}: {said}"
     )
-
-
-def _require_file(path: Path, option: str) -> None:
-    """Refuse a file that cannot be made or replaced."""
-    if path.is_dir():
-        raise OutputError(f"{option}: cannot write {path}: it is a directory")
-    if path.exists():
-        _require_writable(path, path, option)
-    elif not path.parent.is_dir():
-        raise OutputError(f"{option}: cannot write {path}: there is no directory {path.parent}")
-    else:
-        _require_writable(path, path.parent, option)
-
-
-def _require_directory(path: Path, option: str) -> None:
-    """Refuse a directory that neither is there nor can be made."""
-    nearest = next(place for place in (path, *path.parents) if os.path.lexists(place))
-    if not nearest.is_dir():
-        raise OutputError(f"{option}: cannot write {path}: {nearest} is no directory")
-    _require_writable(path, nearest, option)
-
-
-def _require_recording(path: Path, option: str) -> None:
-    """Refuse a place for a recording: RUN.zip, or an empty or new directory."""
-    if path.suffix == ".zip":
-        _require_file(path, option)
-        return
-    _require_directory(path, option)
-    if path.is_dir() and any(path.iterdir()):
-        raise OutputError(f"{option}: {path} is not an empty directory", clause="RE-1")
-
-
-def _require_writable(path: Path, place: Path, option: str) -> None:
-    if not os.access(place, os.W_OK):
-        raise OutputError(f"{option}: cannot write {path}: permission denied")

@@ -14,6 +14,7 @@ from valid_ref.cli.outputs import require_outputs
 from valid_ref.cli.progress import prepare_shown, progress
 from valid_ref.cli.summary import certified_words
 from valid_ref.document import unstructure
+from valid_ref.outputs import writing
 from valid_ref.power import Confirmed, Found, PowerError, Searches, confirm, pushes, worst
 from valid_ref.report.curves import draw_harm, require_matplotlib
 from valid_ref.scenario.build import Prepared
@@ -105,7 +106,9 @@ def power(
                 clause="VA-6",
             )
     document = _document(prepared, rows, checked)
-    (output / "summary.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    with writing(output, "--output"):
+        text = json.dumps(document, indent=1) + "\n"
+        (output / "summary.json").write_text(text, encoding="utf-8")
     if as_json:
         typer.echo(json.dumps(document))
     else:

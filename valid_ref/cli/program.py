@@ -24,6 +24,8 @@ PACKAGES = {
     "sklearn": "scikit-learn",
     "matplotlib": "matplotlib",
     "hypothesis": "hypothesis",
+    "starlette": "starlette uvicorn",
+    "uvicorn": "starlette uvicorn",
     "sympy": "sympy",
     "z3": "z3-solver",
 }

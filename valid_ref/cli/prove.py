@@ -60,7 +60,7 @@ def prove(
     if not as_json and not quiet:
         left = "" if deep else ", deep ones left out"
         typer.echo(f"{len(steps)} steps of {len(proofs)} proofs{left}")
-        typer.echo(f"{'step':<48}  {'method':<14}  {'result':<8}  seconds")
+        typer.echo(f"{'step':<48}  {'method':<14}  {'result':<8}  {'reach':<18}  seconds")
     for number, outcome in enumerate(runner.run(steps, jobs), start=1):
         outcomes.append(outcome)
         if not as_json and (not quiet or not outcome.as_expected):
@@ -97,7 +97,7 @@ def _line(number: int, total: int, outcome: Any, details: bool) -> str:
     step = outcome.step
     axioms = ", ".join(axiom.value for axiom in step.axioms)
     row = f"{step.name:<48}  {step.method.value:<14}  {outcome.result.value:<8}"
-    row += f"  {outcome.seconds:7.2f}"
+    row += f"  {step.reach.value:<18}  {outcome.seconds:7.2f}"
     row += f"  [{number}/{total}]" + (f"  axioms: {axioms}" if axioms else "")
     if details or not outcome.as_expected:
         row += f"\n    {step.statement}\n    {outcome.detail}"
@@ -125,6 +125,7 @@ def _document(proofs: Any, outcomes: list[Any], registry: Any, runner: Any) -> d
                 "clauses": list(outcome.step.clauses),
                 "method": outcome.step.method.value,
                 "role": outcome.step.role.value,
+                "reach": outcome.step.reach.value,
                 "axioms": [axiom.value for axiom in outcome.step.axioms],
                 "needs": list(outcome.step.needs),
                 "deep": outcome.step.deep,
@@ -140,7 +141,8 @@ def _document(proofs: Any, outcomes: list[Any], registry: Any, runner: Any) -> d
                 "name": proof.name,
                 "title": proof.title,
                 "steps": steps,
-                "strength": registry.strength(proof).value,
+                "reach": registry.reach(proof),
+                "theorems": list(proof.theorems),
                 "verdict": runner.verdict(proof, mine),
             }
         )

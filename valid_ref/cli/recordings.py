@@ -25,6 +25,7 @@ from valid_ref.oracle import (
 from valid_ref.oracle import check as check_recording
 from valid_ref.oracle import diff as first_difference
 from valid_ref.oracle.divergence import LONGEST_LINE
+from valid_ref.outputs import writing
 from valid_ref.printable import clause_words, printable
 from valid_ref.protocols.valid import Valid
 from valid_ref.protocols.weakened import checked_less, left_out
@@ -89,7 +90,8 @@ def record(
     )
     chosen = options.chosen_scenario(scenario, given)
     finished = run_shown(chosen, hidden=quiet or as_json, jobs=jobs)
-    record_run(finished, output, byzantine_known=not anonymous, checksums=checksums)
+    with writing(output, "--output"):
+        record_run(finished, output, byzantine_known=not anonymous, checksums=checksums)
     rounds, outcome = len(finished.execution.rounds), finished.outcome
     if as_json:
         typer.echo(json.dumps({"path": str(output), "rounds": rounds, "outcome": outcome}))

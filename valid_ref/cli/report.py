@@ -1,22 +1,23 @@
 """`valid-ref report` and `valid-ref demo`: runs as one HTML page that needs nothing else."""
 
 import json
-import zipfile
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from valid_ref.adversary.models import Equivocation
 from valid_ref.cli import options
 from valid_ref.cli.outputs import require_outputs
 from valid_ref.cli.progress import run_shown
 from valid_ref.cli.summary import summary
+from valid_ref.document import DocumentError
 from valid_ref.explore.counterexample import FORMAT as SCRIPT_FORMAT
 from valid_ref.explore.counterexample import Script, replay_script
+from valid_ref.inputs import is_archive, read_text
 from valid_ref.named_parts import name_of
 from valid_ref.oracle import check, open_recording
+from valid_ref.outputs import writing
 from valid_ref.printable import printable
 from valid_ref.report import (
     PageView,
@@ -26,13 +27,16 @@ from valid_ref.report import (
     watch_replay,
     watch_run,
 )
+from valid_ref.report.demo import demo_scenarios, demo_view
 from valid_ref.report.of_run import subtitle
 from valid_ref.report.watched import Watched
+from valid_ref.runs import Run
 from valid_ref.scenario import Scenario
 from valid_ref.schedule import MOST_ROUNDS
 from valid_ref.trace import load_specification
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="The page to write.")]
+DEMO = ("One agent cheats", "Everybody honest")
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")]
 
 
@@ -107,7 +111,9 @@ def demo(
     rounds: Annotated[int, typer.Option(min=1, max=MOST_ROUNDS, help="Learning rounds T.")] = 200,
     quiet: Quiet = False,
 ) -> None:
-    """Run Valid twice on the paper's graph, honest and attacked, and make a page of both.
+    """Run Valid twice on a small network, attacked and honest, and make a page with a guided tour.
+
+    The page shows what the attack does without validation, and who notices it with validation.
 
     \b
     Examples:
@@ -115,26 +121,29 @@ def demo(
       valid-ref demo --rounds 50 -o demo.html
     """  # noqa: D301 - \b keeps the lines of the examples apart
     require_outputs(files={"--output": output})
-    scenarios = {
-        "Everybody honest": Scenario(rounds=rounds, seed=0),
-        "One agent cheats": Scenario(rounds=rounds, seed=0, byzantine=(4,), attack=Equivocation()),
-    }
-    watched = []
-    for label, scenario in scenarios.items():
-        finished = run_shown(scenario, hidden=quiet)
-        if not quiet:
-            typer.echo(f"{label}:")
-            summary(finished, Console(highlight=False))
-            typer.echo("")
-        watched.append(watch_run(finished, label))
-    view = view_of("VALID, twice", subtitle(watched[0]), watched, load_specification())
+    attacked, honest = demo_scenarios(rounds)
+    view = demo_view(
+        _run_and_tell(DEMO[0], attacked, quiet=quiet),
+        _run_and_tell(DEMO[1], honest, quiet=quiet),
+        load_specification(),
+    )
     write_page(output, view, quiet=quiet)
 
 
-def write_page(output: Path, view: PageView, *, quiet: bool) -> None:
-    """Write a page, and print where it is unless quiet."""
+def _run_and_tell(label: str, scenario: Scenario, *, quiet: bool) -> Run:
+    finished = run_shown(scenario, hidden=quiet)
+    if not quiet:
+        typer.echo(f"{label}:")
+        summary(finished, Console(highlight=False))
+        typer.echo("")
+    return finished
+
+
+def write_page(output: Path, view: PageView, *, quiet: bool, option: str = "--output") -> None:
+    """Write a page, and print where it is unless quiet; `option` named the place."""
     text = render_page(view)
-    output.write_text(text, encoding="utf-8")
+    with writing(output, option):
+        output.write_text(text, encoding="utf-8")
     if not quiet:
         typer.echo(
             f"{printable(output)} ({len(text.encode()) / 1000:.0f} kB): open it in a browser"
@@ -145,7 +154,7 @@ def _watched(source: Path | None, chosen: options.Chosen, *, jobs: int, hidden: 
     """What a file holds; options go with scenarios only."""
     label = "the default scenario" if source is None else printable(source.stem)
     script = None if source is None else read_script(source)
-    recorded = source is not None and (source.is_dir() or zipfile.is_zipfile(source))
+    recorded = source is not None and (source.is_dir() or is_archive(source))
     if (script or recorded) and chosen != options.Chosen():
         raise typer.BadParameter("a recording or counterexample takes no options of a scenario")
     if script is not None:
@@ -163,8 +172,8 @@ def _watched(source: Path | None, chosen: options.Chosen, *, jobs: int, hidden: 
 def read_script(path: Path) -> Script | None:
     """A counterexample of the explorer, if the file holds one."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        data = json.loads(read_text(path, DocumentError))
+    except (DocumentError, ValueError, RecursionError):
         return None
     named = isinstance(data, dict) and data.get("format") == SCRIPT_FORMAT
     return Script.from_json(data) if named else None

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Annotated
 
+import attrs
 import numpy as np
 import typer
 from rich.console import Console
@@ -11,20 +12,24 @@ from rich.console import Console
 from valid_ref.adversary.catalogue import describe
 from valid_ref.cli import options
 from valid_ref.cli.outputs import require_outputs
+from valid_ref.cli.program import LONGEST
 from valid_ref.cli.progress import play_shown, prepare_shown
 from valid_ref.cli.report import read_script, write_page
 from valid_ref.cli.summary import summary
 from valid_ref.explore.counterexample import Script, replay_script, tell
-from valid_ref.graph_families import parse_family
 from valid_ref.lattice import default_limits, from_lattice
 from valid_ref.losses import random_quadratics
 from valid_ref.machine import run_machine
 from valid_ref.oracle import recording_digest
+from valid_ref.outputs import writing
+from valid_ref.printable import printable
 from valid_ref.protocols.learn import LearningMessage, LearnModel
 from valid_ref.report import view_of, watch_run
 from valid_ref.report.curves import draw, require_matplotlib, series_of
 from valid_ref.report.of_run import subtitle
 from valid_ref.scenario import parts, scenario_schema, scenario_text, settled
+from valid_ref.scenario.build import graph_of
+from valid_ref.scenario.convert import as_graph
 from valid_ref.scenario.parts import Diminishing, RandomQuadratics
 from valid_ref.scenario.schedules import diminishing_constants
 from valid_ref.schedule import MOST_ROUNDS, Precision, harmonic, inverse_root, make_schedule
@@ -90,6 +95,8 @@ def run(
         eps_success=eps_success,
     )
     outputs = {"--save": save, "--plot": plot, "--report": page}
+    if schema and attacks:
+        raise typer.BadParameter("choose one of --schema and --attacks")
     if schema or attacks:
         if scenario is not None or given != options.Chosen() or any(outputs.values()):
             raise typer.BadParameter("--schema and --attacks run nothing: no scenario, no outputs")
@@ -110,7 +117,8 @@ def run(
     text = "" if save is None else scenario_text(chosen)
     prepared = prepare_shown(chosen, hidden=as_json or quiet, jobs=jobs)
     if save is not None:
-        save.write_text(text, encoding="utf-8")
+        with writing(save, "--save"):
+            save.write_text(text, encoding="utf-8")
     finished = play_shown(prepared, hidden=as_json or quiet)
     if as_json:
         typer.echo(json.dumps(finished.as_json() | {"digest": recording_digest(finished)}))
@@ -122,7 +130,8 @@ def run(
     if plot is not None:
         series = series_of(watch_run(finished, ""), chosen.rounds)
         if series is not None:
-            draw(series, f"outcome {finished.outcome}", plot)
+            with writing(plot, "--plot"):
+                draw(series, f"outcome {finished.outcome}", plot)
         if not quiet:
             typer.echo(str(plot))
     if page is not None:
@@ -130,23 +139,31 @@ def run(
         watched = watch_run(finished, label)
         title = f"A run of VALID: {label}"
         view = view_of(title, subtitle(watched), [watched], load_specification())
-        write_page(page, view, quiet=quiet)
+        write_page(page, view, quiet=quiet, option="--report")
     raise typer.Exit(0 if finished.outcome in {"a", "b", "c"} else 1)
 
 
 def _list_attacks(*, as_json: bool) -> None:
-    attacks = (*describe(), *describe(parts.ATTACK_PARTS.installed()))
+    """The attacks of the reference and of entry points; those that are broken with the reason."""
+    installed = parts.ATTACK_PARTS.installed()
+    theirs = {one.name: one.part for one in installed if one.part is not None}
+    broken = [one for one in installed if one.part is None]
+    attacks = (*describe(), *describe(theirs))
     if as_json:
         rows = [
             {"kind": one.kind, "summary": one.summary, "options": dict(one.options)}
             for one in attacks
         ]
-        typer.echo(json.dumps(rows, indent=1, default=str))
+        useless = [{"kind": one.name, "broken": one.broken} for one in broken]
+        typer.echo(json.dumps([*rows, *useless], indent=1, default=str))
         return
     for one in attacks:
         typer.echo(f"{one.kind:24s} {one.summary}")
         for name, default in one.options.items():
-            typer.echo(f"{'':26s}{name} = {default}")
+            given = "(must be given)" if default is attrs.NOTHING else f"= {default}"
+            typer.echo(f"{'':26s}{name} {given}")
+    for other in broken:
+        typer.echo(printable(f"{other.name:24s} broken: {other.broken}", LONGEST))
 
 
 def _replay(script: Script, *, as_json: bool) -> None:
@@ -161,7 +178,7 @@ def _replay(script: Script, *, as_json: bool) -> None:
 
 
 def learn(
-    graph: Annotated[str, typer.Option(help="paper, complete:5, path:4, torus:3x4, ...")] = "paper",
+    graph: Annotated[str, typer.Option(help="paper, complete:5, my_graphs:Ring, ...")] = "paper",
     rounds: Annotated[int, typer.Option(min=1, max=MOST_ROUNDS, help="Learning rounds T.")] = 200,
     dimension: Annotated[int, typer.Option(min=1, help="Length d of a model.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the losses.")] = 0,
@@ -177,7 +194,7 @@ def learn(
     Example:
       valid-ref learn --graph torus:3x4 --rounds 500 --every 50
     """  # noqa: D301 - \b keeps the lines of the examples apart
-    network = parse_family(graph)
+    network = graph_of(as_graph(graph, "--graph"))
     problem = random_quadratics(network.agents, dimension, seed, offset=RandomQuadratics().offset)
     a, t0, e0 = diminishing_constants(Diminishing(), network, problem)
     schedule = make_schedule(rounds, alpha=harmonic(a, t0), eta=inverse_root(e0, t0))

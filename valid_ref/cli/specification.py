@@ -195,7 +195,7 @@ def _explain(
             _tell(stories[1])
     if report is not None and stories is not None:
         view = erratum_view(erratum, *stories, specification)
-        write_page(report, view, quiet=as_json or quiet)
+        write_page(report, view, quiet=as_json or quiet, option="--report")
     raise typer.Exit(0 if shown else 1)
 
 

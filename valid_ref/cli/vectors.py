@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from valid_ref.cli.outputs import require_outputs
+from valid_ref.outputs import writing
 from valid_ref.trace import find_root, own_root, spec_directory, specification_version
 from valid_ref.vectors.document import VectorError
 from valid_ref.vectors.publish import (
@@ -85,6 +86,8 @@ def vectors(
         raise typer.BadParameter("a place goes with --write, --check or --bundle")
     if path is not None and not write and not path.exists():
         raise typer.BadParameter(f"there is no {path}")
+    if path is not None and not write and not (path.is_dir() or (check and path.is_file())):
+        raise typer.BadParameter(f"{path} is no directory of vectors{' or archive' * check}")
     require_outputs(
         files={"--bundle": to},
         directories={"--write": path if write else None},
@@ -97,7 +100,8 @@ def vectors(
     if to is not None:
         _pack(home, to)
     elif write:
-        changed = write_vectors(home, families(), renew=renew)
+        with writing(home, "--write"):
+            changed = write_vectors(home, families(), renew=renew)
         typer.echo(f"{home}: {len(changed)} files changed" + "".join(f"\n  {n}" for n in changed))
     else:
         wrong = _check_bundle(home) if home.is_file() else differences(home, families())
@@ -112,7 +116,8 @@ def _pack(home: Path, to: Path) -> None:
     if wrong := differences(home, made):
         raise VectorError(f"{home} differs in {', '.join(wrong)}: write it first", clause="VE-11")
     version = specification_version(own_root())
-    digest = write_bundle(to, bundle(generate(made, published(home)), version))
+    with writing(to, "--bundle"):
+        digest = write_bundle(to, bundle(generate(made, published(home)), version))
     typer.echo(f"{to}: version {version}\nsha256 {digest}")
 
 

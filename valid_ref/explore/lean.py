@@ -14,6 +14,7 @@ from valid_ref.explore.lean_plays import KINDS, SHAPES, Play, plays, tiny_parame
 from valid_ref.explore.settings import ExploreError
 from valid_ref.graph import AgentGraph, assumption_1_plus
 from valid_ref.graph_families import connected_graphs
+from valid_ref.inputs import read_text
 
 # Counting.
 
@@ -172,7 +173,7 @@ FORMAT = "valid-ref explored lean 1"
 
 def record_lean(path: Path, found: LeanExploration, measured: Mapping[str, Any]) -> None:
     """Write the counts into a manifest, in the place of earlier ones of equal settings."""
-    entries = read_json(path.read_text(encoding="utf-8"))["explorations"] if path.exists() else []
+    entries = read_json(read_text(path, ExploreError))["explorations"] if path.exists() else []
     settings = unstructure(found.settings)
     new = {"settings": settings, "counts": found.counts(), "measured": dict(measured)}
     kept = [entry for entry in entries if entry["settings"] != settings]

@@ -13,6 +13,7 @@ import attrs
 
 from valid_ref.document import read_json, unstructure
 from valid_ref.explore.settings import ExploreError, Settings
+from valid_ref.inputs import read_text
 
 if TYPE_CHECKING:
     from valid_ref.explore.cases import ExploredCase
@@ -96,7 +97,7 @@ class RecordedExploration:
 
 def read_manifest(path: Path) -> tuple[RecordedExploration, ...]:
     """All entries, in their order."""
-    data = read_json(path.read_text(encoding="utf-8"))
+    data = read_json(read_text(path, ExploreError))
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ExploreError(f"{path} is not a manifest of explorations")
     return tuple(

@@ -45,6 +45,7 @@ from valid_ref.explore.steps import (
     quiet_agreements,
 )
 from valid_ref.guarantees.agreement import reachable_splits
+from valid_ref.inputs import read_text
 from valid_ref.workers import Workers
 
 ChunkT = TypeVar("ChunkT")
@@ -302,7 +303,7 @@ def read_state(state_file: Path, expected: Mapping[str, object]) -> dict[int, Nu
     """The chunks that a state file has; refused if it is about something else."""
     if not state_file.exists() or not state_file.stat().st_size:
         return {}
-    first, *others = state_file.read_text(encoding="utf-8").splitlines(keepends=True)
+    first, *others = read_text(state_file, ExploreError).splitlines(keepends=True)
     header = _read_line(first)
     if header != expected:
         raise ExploreError(
@@ -337,7 +338,7 @@ def _appending(state_file: Path | None, header: Mapping[str, object]) -> Iterato
     if state_file is None:
         yield None
         return
-    text = state_file.read_text(encoding="utf-8") if state_file.exists() else ""
+    text = read_text(state_file, ExploreError) if state_file.exists() else ""
     whole = text[: text.rfind("\n") + 1]
     with state_file.open("w", encoding="utf-8") as log:
         log.write(whole or json.dumps(header) + "\n")

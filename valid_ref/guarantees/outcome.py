@@ -3,10 +3,12 @@
 import enum
 import math
 from collections.abc import Sequence
+from types import NoneType
 
 import attrs
 import numpy as np
 
+from valid_ref.arguments import is_a
 from valid_ref.execution import Execution
 from valid_ref.guarantees.admissible import distance_to_admissible, in_relaxed_set
 from valid_ref.guarantees.radius import (
@@ -47,6 +49,10 @@ class Truth(enum.Enum):
     UNKNOWN = "unknown"
 
 
+NUMBER = is_a((int, float, np.floating, NoneType), "a number or None")
+TRUTH = is_a((Truth, NoneType), "a Truth or None")
+
+
 @attrs.frozen
 class Judgement:
     """The outcome and its evidence.
@@ -57,14 +63,18 @@ class Judgement:
     none of a, b, c, and why there is no radius where there could be one.
     """
 
-    outcome: Outcome
-    squared_distance: float | None = None
-    consensus_error: float | None = None
-    strong: Truth | None = None
-    relaxed: Truth | None = None
-    relaxed_tolerances: tuple[float, float] | None = None
-    radius: Radius | None = None
-    reason: str = ""
+    outcome: Outcome = attrs.field(validator=is_a(Outcome, "an Outcome"))
+    squared_distance: float | None = attrs.field(default=None, validator=NUMBER)
+    consensus_error: float | None = attrs.field(default=None, validator=NUMBER)
+    strong: Truth | None = attrs.field(default=None, validator=TRUTH)
+    relaxed: Truth | None = attrs.field(default=None, validator=TRUTH)
+    relaxed_tolerances: tuple[float, float] | None = attrs.field(
+        default=None, validator=is_a((tuple, NoneType), "two numbers or None")
+    )
+    radius: Radius | None = attrs.field(
+        default=None, validator=is_a((Radius, NoneType), "a Radius or None")
+    )
+    reason: str = attrs.field(default="", validator=is_a(str, "a text"))
 
 
 PROBABILITY = 0.05

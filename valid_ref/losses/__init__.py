@@ -10,6 +10,7 @@ from valid_ref.losses.loss import (
 )
 from valid_ref.losses.own import GradientError, NoisyOwnLoss, OwnLoss, UnknownError
 from valid_ref.losses.problem import Problem, random_quadratics
+from valid_ref.losses.refuted import RefutedError
 
 __all__ = [
     "GradientError",
@@ -21,6 +22,7 @@ __all__ = [
     "OwnLoss",
     "Problem",
     "Quadratic",
+    "RefutedError",
     "RidgeLeastSquares",
     "UnknownError",
     "random_quadratics",

@@ -12,8 +12,9 @@ Only `dimension` and `gradient` are needed. What more a loss may have, each by i
 
 import math
 import numbers
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
 import attrs
@@ -81,17 +82,27 @@ def if_known(compute: Callable[[], T]) -> tuple[T | None, str]:
         return None, error.message
 
 
+METHODS: Mapping[str, str] = MappingProxyType(
+    {
+        "gradient": "agent, round, point",
+        "sample": "agent, round, point, generator",
+        "minimiser": "agents",
+    }
+)
+"""The methods that a loss of one's own may have, and their arguments."""
+
+
 def check_own_loss(loss: object, place: str) -> None:
     """Refuse an object that is no loss, or whose constants cannot be any.
 
     Implements: MO-10, MO-14.
     """
     name = type(loss).__name__
-    for method in ("gradient", "sample", "minimiser"):
+    for method, arguments in METHODS.items():
         found = _attribute(loss, method)
         if not callable(found) and (found is not None or method == "gradient"):
             raise LossError(
-                f"{place}: {name} has no method {method}(agent, round, point): see "
+                f"{place}: {name} has no method {method}({arguments}): see "
                 "valid_ref.losses.OwnLoss",
                 clause="MO-14",
             )
@@ -282,6 +293,13 @@ def own_minimiser(own: OwnLoss, agents: Sequence[int]) -> FloatVector:
                 clause="MO-14",
             )
         point, balance = _descended(losses)
+        if not balance <= NEAR_ENOUGH:
+            raise LossError(
+                f"no optimum of agents {list(agents)} is found: at the nearest point the gradients "
+                f"add up to {balance:.3g} of their lengths; are mu, beta and gradients of one "
+                "loss?",
+                clause="MO-14",
+            )
     else:
         called = f"{place_of(type(own))}: minimiser({list(agents)})"
         with refusing(LossError, f"{called} raises", clause="MO-14", typed=True):
@@ -289,14 +307,19 @@ def own_minimiser(own: OwnLoss, agents: Sequence[int]) -> FloatVector:
         if found is None:
             raise LossError(f"{called} gives no array of real numbers", clause="MO-14")
         point = found
-        check_point(point, losses[0].dimension)
+        dimension = losses[0].dimension
+        if point.shape != (dimension,):
+            raise LossError(f"{called} has shape {point.shape}, not ({dimension},)", clause="MO-14")
+        if not np.isfinite(point).all():
+            entry = int(np.argmin(np.isfinite(point)))
+            raise LossError(f"{called} has {point[entry]} in entry {entry}", clause="MO-14")
         balance = _balance(losses, point)
-    if not balance <= NEAR_ENOUGH:
-        raise LossError(
-            f"no optimum of agents {list(agents)} is found: at the nearest point the gradients add "
-            f"up to {balance:.3g} of their lengths; are mu, beta and gradients of one loss?",
-            clause="MO-14",
-        )
+        if not balance <= NEAR_ENOUGH:
+            raise LossError(
+                f"{called} is no minimiser: there the gradients of these agents add up to "
+                f"{balance:.3g} of their lengths, not to zero",
+                clause="MO-14",
+            )
     return point
 
 
@@ -304,8 +327,10 @@ def _balance(losses: Sequence[AgentLoss], point: FloatVector) -> float:
     """|sum G_v| against the lengths of the gradients here and at zero."""
     here = np.array([loss.gradient(point) for loss in losses])
     start = np.array([loss.gradient(np.zeros_like(point)) for loss in losses])
-    scale = float(np.linalg.norm(here, axis=1).sum() + np.linalg.norm(start, axis=1).sum())
-    return float(np.linalg.norm(here.sum(axis=0))) / scale if scale else 0.0
+    with np.errstate(all="ignore"):
+        scale = float(np.linalg.norm(here, axis=1).sum() + np.linalg.norm(start, axis=1).sum())
+        total = float(np.linalg.norm(here.sum(axis=0)))
+    return total / scale if scale else 0.0
 
 
 def _descended(losses: Sequence[AgentLoss]) -> tuple[FloatVector, float]:

@@ -1,6 +1,6 @@
 """The learning problem of a whole network: one loss per agent, and their common constants."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 import numpy as np
@@ -19,6 +19,7 @@ from valid_ref.losses.loss import (
     multiply,
 )
 from valid_ref.losses.own import AgentLoss, own_minimiser
+from valid_ref.losses.refuted import require_constants
 
 MINI_BATCHES = "mini-batches"
 
@@ -128,6 +129,19 @@ class Problem:
         for agent, loss in enumerate(self.losses):
             if isinstance(loss, AgentLoss):
                 loss.require_repeatable(point, self.own_coins(agent))
+
+    def require_constants(self, points: Mapping[int, Sequence[FloatVector]], looks: str) -> None:
+        """Refuse constants of somebody's own loss that its gradients at an agent's points refute.
+
+        `looks` is a name for the mini-batches that are drawn for it: one for every occasion.
+
+        Implements: MO-10, MO-14.
+        """
+        own = {agent: loss for agent, loss in enumerate(self.losses) if agent in points}
+        losses = [loss for loss in own.values() if isinstance(loss, AgentLoss)]
+        if losses:
+            seen = [points[loss.agent] for loss in losses]
+            require_constants(losses, seen, self._known_coins().child("constants").child(looks))
 
     def gradient_source(self, agent: int) -> GradientSource:
         """The agent's private gradients: a pure function of coins, agent, round and point."""

@@ -319,6 +319,11 @@ def _walk(
     return recording.finished, number
 
 
+def _only(judged: tuple[int, ...]) -> str:
+    names = ", ".join(map(str, judged))
+    return f"only agent {names} was" if len(judged) == 1 else f"only agents {names} were"
+
+
 def _status(
     recording: Recording,
     divergences: tuple[Divergence, ...],
@@ -331,17 +336,19 @@ def _status(
 
     Implements: RE-8.
     """
-    diverging = ", ".join(str(divergence.agent) for divergence in divergences)
+    names = ", ".join(str(divergence.agent) for divergence in divergences)
+    one = len(divergences) == 1
+    diverging = f"agent {names} does" if one else f"agents {names} do"
     known = recording.header.byzantine is not None
     if divergences and (known or len(divergences) == recording.header.agents):
-        return Status.DIVERGES, f"agents {diverging} do not follow the specification"
+        return Status.DIVERGES, f"{diverging} not follow the specification"
     if divergences:
         return Status.CANNOT_TELL, (
-            f"agents {diverging} do not follow the specification; whether they are Byzantine "
-            "is not recorded"
+            f"{diverging} not follow the specification; whether "
+            f"{'it is' if one else 'they are'} Byzantine is not recorded"
         )
     if not recording.finished:
         return Status.CANNOT_TELL, f"the run is cut off; its {rounds} complete rounds conform"
     if not whole:
-        return Status.CANNOT_TELL, f"only agents {', '.join(map(str, judged))} were replayed"
+        return Status.CANNOT_TELL, f"{_only(judged)} replayed"
     return Status.CONFORMS, "every word and every verdict of the honest agents is as specified"

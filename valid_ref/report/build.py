@@ -7,9 +7,19 @@ import attrs
 from valid_ref._version import __version__
 from valid_ref.execution import Execution
 from valid_ref.markdown import html_of
+from valid_ref.report.causes import Causes, Deviation, deviations_of, with_divergences
+from valid_ref.report.changes import SAME_RUN, both_promises, changes_between, same_run
 from valid_ref.report.curves import series_of
 from valid_ref.report.layout import kept_rounds, positions
-from valid_ref.report.rounds import MessageTable, alarms_of, checks_of, phases_of, rounds_of
+from valid_ref.report.rounds import (
+    MessageTable,
+    alarms_of,
+    checks_of,
+    deviation_views,
+    phases_of,
+    placed_alarms,
+    rounds_of,
+)
 from valid_ref.report.view import AgentView, ClauseView, CostView, PageView, RunView, StoryView
 from valid_ref.report.watched import (
     ENTRIES,
@@ -44,7 +54,9 @@ def view_of(
         subtitle=subtitle,
         layout="one" if len(runs) == 1 else "tabs",
         runs=runs,
-        clauses=clause_views(specification, _clauses(runs)),
+        clauses=clause_views(
+            specification, _clauses(runs).union(*(one.clauses for one in watched))
+        ),
         version=__version__,
     )
 
@@ -52,8 +64,17 @@ def view_of(
 def erratum_view(
     erratum: Erratum, printed: Story, repaired: Story, specification: Specification
 ) -> PageView:
-    """A page of an erratum: what was printed beside what was put in its place."""
+    """A page of an erratum: what was printed, what was put in its place, and what that changes.
+
+    Two runs are shown beside each other only if they differ; a run that the repair leaves as it
+    is, because it changes the promise alone, is shown once.
+    """
     words, parts = STORIES[erratum.identifier], erratum_parts(erratum.text)
+    runs = tuple(
+        run_view(_of_story(told, told.shown, label))
+        for told, label in ((printed, "As printed"), (repaired, "Repaired"))
+        if told.shown is not None
+    )
     story = StoryView(
         erratum=erratum.identifier,
         title=erratum.title,
@@ -65,15 +86,13 @@ def erratum_view(
         repaired=repaired.lines,
         printed_wrong=printed.wrong,
         repaired_wrong=repaired.wrong,
+        changes=changes_between(printed, repaired, runs),
         printed_html=html_of(parts.get("Printed", "")),
         because_html=html_of(parts.get("Wrong because", "")),
         repair_html=html_of(parts.get("Repair", "")),
     )
-    runs = tuple(
-        run_view(_of_story(told, told.shown, label))
-        for told, label in ((printed, "As printed"), (repaired, "Repaired"))
-        if told.shown is not None
-    )
+    if len(runs) == 2 and same_run(*runs):
+        runs = (attrs.evolve(runs[0], label=SAME_RUN, outcome=both_promises(printed, repaired)),)
     wanted = (*_clauses(runs), *erratum.clauses)
     return PageView(
         title=f"{erratum.identifier}: {erratum.title}",
@@ -97,15 +116,20 @@ def run_view(watched: Watched) -> RunView:
     """Everything that a page shows of one run; what it leaves out is said in `omitted`."""
     n, total = watched.graph.agents, len(watched.rounds)
     phases = phases_of(watched.rounds)
-    alarms = alarms_of(watched)
+    deviations = _deviations(watched)
+    causes = Causes(watched.graph, watched.rounds, deviations, placed_alarms(watched))
+    alarms = alarms_of(watched, causes)
     edges_of_phases = {i for p in phases for i in (p.first, p.first + p.rounds - 1)}
     important = edges_of_phases | {alarm.index for alarm in alarms}
+    important |= {index for one in deviations for index in (one.first, one.last)}
+    important |= {alarm.cause.index for alarm in alarms if alarm.cause is not None}
+    important |= {one.index for one in watched.divergences}
     kept = kept_rounds(total, max(20, min(MOST_ROUNDS, MOST_CELLS // n)), important)
     parameters = watched.parameters
     table = MessageTable(None if parameters is None else parameters.lattice.precision)
     rounds = rounds_of(watched, kept, table)
     series = series_of(watched, MOST_POINTS)
-    checks, omitted = checks_of(watched, MOST_CHECKED)
+    checks, omitted = checks_of(watched, MOST_CHECKED, causes)
     if len(kept) < total:
         omitted = (f"the slider stops at {len(kept)} of {total} rounds", *omitted)
     if series is not None and parameters is not None:
@@ -129,10 +153,20 @@ def run_view(watched: Watched) -> RunView:
         checks=checks,
         costs=_costs(watched),
         outcome=watched.outcome,
+        deviations=deviation_views(watched, deviations, alarms),
         divergences=watched.divergences,
         notes=watched.notes,
         omitted=omitted,
     )
+
+
+def _deviations(watched: Watched) -> tuple[Deviation, ...]:
+    found = deviations_of(watched.graph, watched.rounds, watched.parameters)
+    diverging = [
+        (one.agent, watched.rounds[one.index].phase, one.index, one.receiver)
+        for one in watched.divergences
+    ]
+    return with_divergences(watched.graph, found, diverging)
 
 
 def _agents(watched: Watched) -> tuple[AgentView, ...]:

@@ -13,7 +13,8 @@ Point = tuple[float, float]
 def positions(graph: AgentGraph) -> tuple[Point, ...]:
     """A point in the unit square for every agent; the same for the same graph.
 
-    Dense parts of a graph are laid out on circles of their own, everything else by springs.
+    A path is a line, a star has its centre in the middle; dense parts of a graph are laid out on
+    circles of their own, everything else by springs.
     """
     n = graph.agents
     whole = graph.to_networkx()
@@ -24,9 +25,12 @@ def positions(graph: AgentGraph) -> tuple[Point, ...]:
         return tuple(_on_circle(order.index(v), n, (0.5, 0.5), 0.5) for v in range(n))
     if graph.edge_count == n - 1 and graph.max_degree <= 2:
         order = _along(graph)
-        return tuple(
-            (order.index(v) / max(1, n - 1), 0.5 + 0.12 * (-1) ** order.index(v)) for v in range(n)
-        )
+        return tuple((order.index(v) / max(1, n - 1), 0.5) for v in range(n))
+    if graph.edge_count == n - 1 and graph.max_degree == n - 1:
+        centre = next(v for v in range(n) if graph.degree(v) == n - 1)
+        rest = [v for v in range(n) if v != centre]
+        around = {v: _on_circle(place, n - 1, (0.5, 0.5), 0.5) for place, v in enumerate(rest)}
+        return tuple(around.get(v, (0.5, 0.5)) for v in range(n))
     cliques = _disjoint_cliques(graph)
     if cliques:
         return _side_by_side(graph, cliques)

@@ -15,7 +15,7 @@ from valid_ref.report.curves import (
 )
 from valid_ref.report.page import render_page
 from valid_ref.report.watched import Watched, watch_run
-from valid_ref.report.words import OUTCOMES
+from valid_ref.report.words import OUTCOMES, counted
 from valid_ref.runs import Run
 from valid_ref.trace import load_specification
 
@@ -30,7 +30,7 @@ def page_of_run(finished: Run, label: str) -> str:
 def subtitle(watched: Watched) -> str:
     """The network and the phases in a line."""
     facts = dict(watched.facts)
-    rounds = f"{len(watched.rounds)} rounds"
+    rounds = counted(len(watched.rounds), "round")
     return ", ".join([facts.get("network", ""), facts.get("model", ""), rounds]).replace(", ,", ",")
 
 

@@ -9,7 +9,20 @@ from typing import Any
 from valid_ref.errors import ValidRefError
 from valid_ref.report.view import PageView
 
-SCRIPTS = ("state.js", "graph.js", "details.js", "alarms.js", "plots.js", "tables.js", "main.js")
+SCRIPTS = (
+    "state.js",
+    "graph.js",
+    "details.js",
+    "causes.js",
+    "sequence.js",
+    "alarms.js",
+    "plots.js",
+    "tables.js",
+    "harm.js",
+    "tour.js",
+    "address.js",
+    "main.js",
+)
 """The page's own scripts, in order."""
 STYLES = ("style.css", "parts.css")
 MOST_BYTES = 64 * 2**20

@@ -17,20 +17,29 @@ from valid_ref.protocols.local_validate import PHASE as LOCAL
 from valid_ref.protocols.parameters import CheckedKeys
 from valid_ref.protocols.remembered import Memo
 from valid_ref.protocols.valid import HASHES
+from valid_ref.report.causes import NORMS, Causes, Deviation, fits
 from valid_ref.report.view import (
     AlarmView,
     CheckCell,
     ChecksView,
+    DeviationView,
     EdgeWord,
+    MessageRef,
     MessageView,
     PhaseView,
     ReportCell,
     RoundView,
 )
 from valid_ref.report.watched import Watched, belief, number, vector
-from valid_ref.report.words import alarm_words, phase_words
+from valid_ref.report.words import (
+    alarm_words,
+    counted,
+    deviation_words,
+    nothing_behind,
+    phase_words,
+)
 from valid_ref.schedule import Precision
-from valid_ref.wire import AlarmLine, about_text, identity, safe_repr
+from valid_ref.wire import AlarmLine, about_text, identity, is_mapping, safe_repr
 
 TAGS = 8
 """How many entries of a broadcast message are named."""
@@ -38,7 +47,6 @@ LONGEST = 200
 ALARMED, UNALARMED = MessageView("alarm", "I have an alarm"), MessageView("ok", "all is well")
 ABOUTS = 6
 """How many of the things that equal alarms are about are named."""
-NORMS = {Alarm.MODEL_NORM.name, Alarm.GRADIENT_NORM.name}
 LETTERS = {
     Alarm.INCONSISTENT_HASHES.name: "H",
     Alarm.BROKEN_RELATION.name: "R",
@@ -62,11 +70,23 @@ class MessageTable:
 
     def _add(self, phase: str, message: Message) -> int:
         view = describe(phase, message, self.precision)
-        key = hashlib.sha256(view.word.encode() + b"\0" + identity(message)).digest()
+        key = hashlib.sha256(view.word.encode() + b"\0" + self._identity(message)).digest()
         place = self.places.setdefault(key, len(self.views))
         if place == len(self.views):
             self.views.append(view)
         return place
+
+    def _identity(self, message: Message) -> bytes:
+        """As `identity` tells messages apart; values that are sent on are looked at once."""
+        if not isinstance(message, Mapping) or not is_mapping(message):
+            return identity(message)
+        values = (repr(tag).encode() + self._digest(value) for tag, value in message.items())
+        return b"mapping" + b";".join(sorted(values))
+
+    def _digest(self, value: object) -> bytes:
+        return self.memo.once(
+            ("value",), (value,), lambda: hashlib.sha256(identity(value)).digest()
+        )
 
 
 def describe(phase: str, message: Message, precision: Precision | None) -> MessageView:
@@ -104,7 +124,7 @@ def _broadcast(message: Mapping[object, object]) -> MessageView:
     values = list(message.values())
     if len(values) == 1 and isinstance(values[0], str):
         return MessageView(values[0], f"the value {values[0]!r}")
-    many = "1 value" if len(tags) == 1 else f"{len(tags)} values"
+    many = counted(len(tags), "value")
     return MessageView("", f"{many}, tagged {named}")
 
 
@@ -127,6 +147,7 @@ def phases_of(rounds: Sequence[Round]) -> tuple[PhaseView, ...]:
 def rounds_of(watched: Watched, kept: Sequence[int], table: MessageTable) -> tuple[RoundView, ...]:
     """The kept rounds; messages go into the table."""
     numbers = {phase.name: i for i, phase in enumerate(phases_of(watched.rounds))}
+    held = {} if watched.states else values_held(watched)
     views = []
     for index in kept:
         spoken = watched.rounds[index]
@@ -134,14 +155,20 @@ def rounds_of(watched: Watched, kept: Sequence[int], table: MessageTable) -> tup
             table.index(spoken.phase, spoken.said.get(agent))
             for agent in range(watched.graph.agents)
         )
+        before = watched.rounds[index - 1] if index else None
         edges = (
-            EdgeWord(sender, receiver, table.index(spoken.phase, message))
+            EdgeWord(
+                sender,
+                receiver,
+                table.index(spoken.phase, message),
+                _fits(watched, before, spoken, (sender, receiver)),
+            )
             for (sender, receiver), message in sorted(spoken.deviations.items())
         )
         differ = tuple(edge for edge in edges if edge.message != said[edge.sender])
         beliefs = tuple(
             "" if watched.byzantine and agent in watched.byzantine else text
-            for agent, text in enumerate(beliefs_after(watched, index))
+            for agent, text in enumerate(beliefs_after(watched, index, held))
         )
         views.append(
             RoundView(
@@ -156,7 +183,17 @@ def rounds_of(watched: Watched, kept: Sequence[int], table: MessageTable) -> tup
     return tuple(views)
 
 
-def beliefs_after(watched: Watched, index: int) -> tuple[str, ...]:
+def _fits(
+    watched: Watched, before: Round | None, spoken: Round, edge: tuple[int, int]
+) -> bool | None:
+    if watched.parameters is None or spoken.phase != LEARNING:
+        return None
+    return fits(watched.parameters, before, spoken, edge)
+
+
+def beliefs_after(
+    watched: Watched, index: int, held: Mapping[int, Sequence[int]]
+) -> tuple[str, ...]:
     """What every agent holds after a round, read off what it says next."""
     agents = range(watched.graph.agents)
     if watched.states:
@@ -169,28 +206,43 @@ def beliefs_after(watched: Watched, index: int) -> tuple[str, ...]:
         following = spoken
     if spoken.phase == AGREEMENT:
         return tuple("alarmed" if following.said.get(v) is True else "no alarm" for v in agents)
-    held = [_held(watched, spoken, following, agent) for agent in agents]
-    return tuple(f"holds {count} values" for count in held)
+    until = index if following is spoken else index + 1
+    return tuple(f"holds {counted(count, 'value')}" for count in held[until])
 
 
-def _held(watched: Watched, spoken: Round, following: Round, agent: int) -> int:
-    """How many values an agent has sent up to the next round: all that it holds."""
-    begin = next(i for i, other in enumerate(watched.rounds) if other.phase == spoken.phase)
-    until = begin + following.number
-    tags = set[object]()
-    for other in watched.rounds[begin:until]:
-        message = other.said.get(agent)
-        tags |= set(message) if isinstance(message, Mapping) else set()
-    return len(tags)
+def values_held(watched: Watched) -> dict[int, tuple[int, ...]]:
+    """How many values every agent has sent up to a round of a broadcast: all that it holds."""
+    held: dict[int, tuple[int, ...]] = {}
+    tags: list[set[object]] = []
+    phase = ""
+    for index, spoken in enumerate(watched.rounds):
+        if spoken.phase != phase:
+            phase, tags = spoken.phase, [set() for _agent in range(watched.graph.agents)]
+        if phase in {LEARNING, AGREEMENT}:
+            continue
+        for agent, known in enumerate(tags):
+            message = spoken.said.get(agent)
+            if isinstance(message, Mapping):
+                known |= set(message)
+        held[index] = tuple(map(len, tags))
+    return held
 
 
-def alarms_of(watched: Watched) -> tuple[AlarmView, ...]:
-    """The alarms of the honest agents; equal ones about several things are one entry."""
+def placed_alarms(watched: Watched) -> dict[int, tuple[tuple[int, AlarmLine], ...]]:
+    """The alarms of every agent, each with the round after which it was raised."""
     places = {(r.phase, r.number): index for index, r in enumerate(watched.rounds)}
+    total = len(watched.rounds)
+    return {
+        agent: tuple((_place(alarm, places, total), alarm) for alarm in end.alarms)
+        for agent, end in enumerate(watched.ends)
+    }
+
+
+def alarms_of(watched: Watched, causes: Causes) -> tuple[AlarmView, ...]:
+    """The alarms of the honest agents; equal ones about several things are one entry."""
     groups: dict[tuple[int, int, tuple[object, ...]], list[AlarmLine]] = {}
     for agent in watched.honest:
-        for alarm in watched.ends[agent].alarms:
-            index = _place(alarm, places, len(watched.rounds))
+        for index, alarm in causes.alarms[agent]:
             head = (alarm.about or "").split("/")[0] if "/" in (alarm.about or "") else ""
             number = 0 if alarm.reason in NORMS else alarm.round
             what = (alarm.reason, alarm.phase, number, alarm.sender, head)
@@ -199,6 +251,8 @@ def alarms_of(watched: Watched) -> tuple[AlarmView, ...]:
     for (place, owner, _what), alarms in sorted(groups.items(), key=lambda item: item[0][:2]):
         first = alarms[0]
         meaning, clause = alarm_words(first.reason)
+        found = causes.of(owner, place, first)
+        behind = {number for alarm in alarms for number in causes.behind(owner, place, alarm)}
         views.append(
             AlarmView(
                 agent=owner,
@@ -211,6 +265,38 @@ def alarms_of(watched: Watched) -> tuple[AlarmView, ...]:
                 sender=first.sender,
                 about=_about(alarms),
                 count=len(alarms),
+                cause=None if found.message is None else MessageRef(*found.message),
+                deviations=tuple(sorted(behind)),
+                why="" if behind else nothing_behind(first.reason),
+            )
+        )
+    return tuple(views)
+
+
+def deviation_views(
+    watched: Watched, deviations: Sequence[Deviation], alarms: Sequence[AlarmView]
+) -> tuple[DeviationView, ...]:
+    """The deviations with the alarms they caused."""
+    numbers = {phase.name: i for i, phase in enumerate(phases_of(watched.rounds))}
+    views = []
+    for place, one in enumerate(deviations):
+        receiver = min(one.begins, key=lambda v: (one.begins[v], v))
+        kind, about = deviation_words(
+            one.phase, split=bool(one.split), misfit=bool(one.misfits), found=one.diverges
+        )
+        views.append(
+            DeviationView(
+                sender=one.sender,
+                phase=numbers[one.phase],
+                first=one.first,
+                last=one.last,
+                rounds=one.rounds,
+                message=MessageRef(one.begins[receiver], one.sender, receiver),
+                receivers=tuple(sorted(one.begins)),
+                kind=kind,
+                about=about,
+                alarms=tuple(i for i, alarm in enumerate(alarms) if place in alarm.deviations),
+                divergence=one.diverges,
             )
         )
     return tuple(views)
@@ -244,13 +330,15 @@ def _place(alarm: AlarmLine, places: Mapping[tuple[str, int], int], total: int) 
     return max(ends) if ends else total - 1
 
 
-def checks_of(watched: Watched, most_agents: int) -> tuple[ChecksView | None, tuple[str, ...]]:
+def checks_of(
+    watched: Watched, most_agents: int, causes: Causes
+) -> tuple[ChecksView | None, tuple[str, ...]]:
     """The matrices, and what was left out of them; None where no hashes were exchanged."""
     spoken = [round_ for round_ in watched.rounds if round_.phase == HASHES]
     if watched.parameters is None or not spoken:
         return None, ()
     n = watched.graph.agents
-    failures = _failures(watched)
+    failures = _failures(watched, causes)
     agents = tuple(range(n))
     omitted: tuple[str, ...] = ()
     if n > most_agents:
@@ -267,16 +355,25 @@ def checks_of(watched: Watched, most_agents: int) -> tuple[ChecksView | None, tu
     ), omitted
 
 
-def _failures(watched: Watched) -> list[CheckCell]:
-    """Which checks failed at how many honest agents, from their alarms."""
+def _failures(watched: Watched, causes: Causes) -> list[CheckCell]:
+    """Which checks failed at how many honest agents, from their alarms, and whose lies they are."""
     failed: dict[tuple[int, int], dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    lies: dict[tuple[int, int], set[int]] = defaultdict(set)
     for checker in watched.honest:
-        for alarm in watched.ends[checker].alarms:
+        for index, alarm in causes.alarms[checker]:
             match [*map(whole_number, (alarm.about or "").split("/"))]:
                 case [int(agent), int(owner)] if alarm.reason in LETTERS:
                     failed[agent, owner][LETTERS[alarm.reason]].add(checker)
+                    behind = causes.behind(checker, index, alarm)
+                    lies[agent, owner] |= {causes.deviations[place].sender for place in behind}
     return [
-        CheckCell(agent, owner, tuple(sorted(kinds)), len(set[int]().union(*kinds.values())))
+        CheckCell(
+            agent,
+            owner,
+            tuple(sorted(kinds)),
+            len(set[int]().union(*kinds.values())),
+            tuple(sorted(lies[agent, owner])),
+        )
         for (agent, owner), kinds in sorted(failed.items())
     ]
 

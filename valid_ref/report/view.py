@@ -10,7 +10,7 @@ import attrs
 
 from valid_ref.document import unstructure
 
-FORMAT = "valid-ref/view/1"
+FORMAT = "valid-ref/view/2"
 
 
 @attrs.frozen
@@ -45,11 +45,46 @@ class MessageView:
 
 @attrs.frozen
 class EdgeWord:
-    """What went over one directed edge in place of what the sender says to all."""
+    """What went over one directed edge in place of what the sender says to all.
+
+    `fits` is whether a learning message follows from its gradient and what its sender received;
+    None where that cannot be said.
+    """
 
     sender: int
     receiver: int
     message: int
+    fits: bool | None = None
+
+
+@attrs.frozen
+class MessageRef:
+    """A message: its round in the whole run, and its edge."""
+
+    index: int
+    sender: int
+    receiver: int
+
+
+@attrs.frozen
+class DeviationView:
+    """What one agent says in one phase in place of what honest code says, and what came of it.
+
+    `about` says in words what can see it; `alarms` are places in the list of alarms, and
+    `divergence` the place in the list of divergences if the oracle found it.
+    """
+
+    sender: int
+    phase: int
+    first: int
+    last: int
+    rounds: int
+    message: MessageRef
+    receivers: tuple[int, ...]
+    kind: str
+    about: str
+    alarms: tuple[int, ...]
+    divergence: int | None
 
 
 @attrs.frozen
@@ -69,7 +104,11 @@ class RoundView:
 
 @attrs.frozen
 class AlarmView:
-    """Alarms of one agent with one reason in one round; `count` of them, and what about."""
+    """Alarms of one agent with one reason in one round; `count` of them, and what about.
+
+    `cause` is the message that they come from and `deviations` the places of those behind them;
+    `why` says what they come from where nothing deviates.
+    """
 
     agent: int
     reason: str
@@ -81,6 +120,9 @@ class AlarmView:
     sender: int | None
     about: str
     count: int
+    cause: MessageRef | None
+    deviations: tuple[int, ...]
+    why: str
 
 
 @attrs.frozen
@@ -109,12 +151,16 @@ class SeriesView:
 
 @attrs.frozen
 class CheckCell:
-    """A failed check of the hashes of `agent` under the key of `owner`; by how many agents."""
+    """A failed check of the hashes of `agent` under the key of `owner`; by how many agents.
+
+    `lies` are the agents whose lies it depends on.
+    """
 
     agent: int
     owner: int
     failed: tuple[str, ...]
     by: int
+    lies: tuple[int, ...]
 
 
 @attrs.frozen
@@ -168,9 +214,11 @@ class OutcomeView:
 
 @attrs.frozen
 class DivergenceView:
-    """Where a recorded agent leaves the specification."""
+    """Where a recorded agent leaves the specification; `receiver` if on one edge alone."""
 
     agent: int
+    index: int
+    receiver: int | None
     where: str
     what: str
     clause: str
@@ -196,9 +244,19 @@ class RunView:
     checks: ChecksView | None
     costs: tuple[CostView, ...]
     outcome: OutcomeView
+    deviations: tuple[DeviationView, ...] = ()
     divergences: tuple[DivergenceView, ...] = ()
     notes: tuple[str, ...] = ()
     omitted: tuple[str, ...] = ()
+
+
+@attrs.frozen
+class ChangeView:
+    """One thing that the repair changes: how it is as printed, and how it is repaired."""
+
+    what: str
+    printed: str
+    repaired: str
 
 
 @attrs.frozen
@@ -215,6 +273,7 @@ class StoryView:
     repaired: tuple[str, ...]
     printed_wrong: bool
     repaired_wrong: bool
+    changes: tuple[ChangeView, ...]
     printed_html: str
     because_html: str
     repair_html: str
@@ -231,6 +290,53 @@ class ClauseView:
 
 
 @attrs.frozen
+class TourStep:
+    """A step of the guided tour: what is said, and which run, round, agent and part go with it.
+
+    `part` is the part of the page that is pointed at: "network", "rounds", "learning", "harm",
+    "checks", "alarms", "outcome", or "" for the top.
+    """
+
+    title: str
+    text: tuple[str, ...]
+    run: int
+    index: int
+    agent: int
+    part: str
+
+
+@attrs.frozen
+class EndPoint:
+    """Where an honest agent stands after the last learning round: the first entry of its model."""
+
+    agent: int
+    model: float
+
+
+@attrs.frozen
+class HarmSide:
+    """What the same learning leads to: where agents end, and what becomes of their models."""
+
+    title: str
+    tone: str
+    text: str
+    ends: tuple[EndPoint, ...]
+
+
+@attrs.frozen
+class HarmView:
+    """An attack without and with validation, beside an honest run; curves as in `SeriesView`."""
+
+    rounds: tuple[int, ...]
+    honest: tuple[float | None, ...]
+    attacked: tuple[float | None, ...]
+    criterion: float
+    optimum: float
+    text: str
+    sides: tuple[HarmSide, ...]
+
+
+@attrs.frozen
 class PageView:
     """The document of a page; `layout` is "one", "tabs" or "beside"."""
 
@@ -240,6 +346,8 @@ class PageView:
     runs: tuple[RunView, ...]
     clauses: tuple[ClauseView, ...]
     story: StoryView | None = None
+    harm: HarmView | None = None
+    tour: tuple[TourStep, ...] = ()
     version: str = ""
     format: str = FORMAT
 

@@ -22,7 +22,7 @@ from valid_ref.protocols.broadcast import BroadcastState
 from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.protocols.weakened import checked_less, left_out
 from valid_ref.report.view import DivergenceView, Evidence, OutcomeView
-from valid_ref.report.words import OUTCOMES
+from valid_ref.report.words import OUTCOMES, counted
 from valid_ref.runs import Run
 from valid_ref.wire import AlarmLine, alarm_line
 from valid_ref.witness.story import Played
@@ -47,7 +47,8 @@ class End:
 class Watched:
     """A run to look at; what is not known is None or empty.
 
-    `states` are what the machines of a sub-protocol held after each round.
+    `states` are what the machines of a sub-protocol held after each round; `clauses` are those
+    whose text belongs to it beside those that alarms name.
     """
 
     label: str
@@ -62,6 +63,7 @@ class Watched:
     states: tuple[Mapping[int, object], ...] = ()
     divergences: tuple[DivergenceView, ...] = ()
     notes: tuple[str, ...] = ()
+    clauses: tuple[str, ...] = ()
 
     @property
     def honest(self) -> tuple[int, ...]:
@@ -117,6 +119,8 @@ def watch_recording(recording: Recording, verdict: Verdict, label: str) -> Watch
     if losses is not None:
         with contextlib.suppress(ValidRefError, ArithmeticError, ValueError):  # the verdict has it
             problem = recorded_problem(header, losses)
+    rounds = tuple(recording.rounds())
+    places = {(spoken.phase, spoken.number): index for index, spoken in enumerate(rounds)}
     facts = (
         *parameter_facts(parameters),
         ("recorded by", printable(header.producer)),
@@ -127,21 +131,26 @@ def watch_recording(recording: Recording, verdict: Verdict, label: str) -> Watch
         label=label,
         graph=parameters.graph,
         byzantine=byzantine,
-        rounds=tuple(recording.rounds()),
+        rounds=rounds,
         ends=ends,
         outcome=outcome_of_recording(verdict, None if losses is None else losses.eps_success),
         facts=facts,
         parameters=parameters,
         problem=problem,
-        divergences=tuple(map(_divergence, verdict.divergences)),
+        divergences=tuple(_divergence(one, places) for one in verdict.divergences),
         notes=verdict.limits if verdict.divergences else (),
     )
 
 
-def _divergence(found: Divergence) -> DivergenceView:
+def _divergence(found: Divergence, places: Mapping[tuple[str, int], int]) -> DivergenceView:
+    """A divergence, in the round it happens; one of the end of a phase in the last round of it."""
     edge, different = found.edge, found.difference
+    ends = [index for (phase, _number), index in places.items() if phase == found.phase]
+    last = max(ends, default=len(places) - 1)
     return DivergenceView(
         agent=found.agent,
+        index=places.get((found.phase, found.round), last),
+        receiver=None if edge is None else edge[1],
         where=f"{found.phase} round {found.round}"
         + (f", edge {edge[0]} to {edge[1]}" if edge else ""),
         what=different.what + ("" if different.index is None else f", entry {different.index}"),
@@ -174,7 +183,7 @@ def watch_played(played: Played, label: str, outcome: OutcomeView) -> Watched:
     last = played.after[-1]
     ends = tuple(End("", belief(last[v]), _alarms(last[v])) for v in range(graph.agents))
     facts = (
-        ("network", f"{graph.agents} agents, {graph.edge_count} edges"),
+        ("network", f"{counted(graph.agents, 'agent')}, {counted(graph.edge_count, 'edge')}"),
         ("rounds", str(len(played.rounds))),
         ("Byzantine agents", _names(played.byzantine)),
     )
@@ -199,7 +208,8 @@ def watch_replay(replay: PlayedScript, label: str) -> Watched:
     if replay.agreement is not None:
         rounds, after = rounds + replay.agreement.rounds, after + replay.agreement.history[1:]
     played = Played(replay.script.graph, replay.script.byzantine, rounds, after)
-    return watch_played(played, label, outcome_of_replay(replay))
+    watched = watch_played(played, label, outcome_of_replay(replay))
+    return attrs.evolve(watched, clauses=(replay.script.broken,))
 
 
 def parameter_facts(parameters: ValidParameters) -> Facts:
@@ -208,7 +218,7 @@ def parameter_facts(parameters: ValidParameters) -> Facts:
     missing, less = left_out(parameters), checked_less(parameters)
     lean = parameters.lean
     return (
-        ("network", f"{graph.agents} agents, {graph.edge_count} edges"),
+        ("network", f"{counted(graph.agents, 'agent')}, {counted(graph.edge_count, 'edge')}"),
         ("model", f"dimension {lattice.dimension}"),
         ("learning rounds", str(lattice.schedule.rounds)),
         ("validation", "the paper's" if lean is None else f"lean, kappa = {lean.kappa}"),
@@ -293,7 +303,7 @@ def evidence_of(
     judgement: Judgement, honest: int, valid: int, byzantine: int, eps_success: float | None
 ) -> tuple[Evidence, ...]:
     """The conditions of a, b and c that matter for this run."""
-    cheats = f"{byzantine} Byzantine agent{'s' * (byzantine > 1)}" if byzantine else ""
+    cheats = counted(byzantine, "Byzantine agent") if byzantine else ""
     rows = [Evidence("somebody cheats" if byzantine else "nobody cheats", "yes", cheats)]
     alarmed = honest - valid
     figures = f"{valid} of {honest} honest agents end valid"
@@ -333,7 +343,9 @@ def _distance(judgement: Judgement, eps_success: float | None) -> tuple[Evidence
         figures = f"level {found.level:.3g}{near}, except with probability {found.probability:g}"
         rows.append(Evidence("certified admissible from the honest records", "yes", figures))
     if judgement.reason:
-        rows.append(Evidence("why it is none of a, b, c", "open", judgement.reason))
+        named = judgement.outcome in {Outcome.A, Outcome.B, Outcome.C}
+        condition = "what cannot be said" if named else "why it is none of a, b, c"
+        rows.append(Evidence(condition, "open", judgement.reason))
     return tuple(rows)
 
 

@@ -1,14 +1,21 @@
 """Phases, alarms, outcomes and errata in words for people who have not read the paper."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import attrs
 
 from valid_ref.alarms import Alarm
+from valid_ref.explore.settings import BROADCAST_PHASE
 from valid_ref.protocols import lean
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.valid import COMMITMENTS, ESTIMATES, HASHES, KEYS
+
+BROADCAST = (
+    "Broadcast",
+    "One agent, the source, tells its neighbours a value; everybody passes on what it adopted, and "
+    "objects to a different value.",
+)
 
 PHASES: Mapping[str, tuple[str, str]] = {
     LEARNING: (
@@ -57,11 +64,8 @@ PHASES: Mapping[str, tuple[str, str]] = {
         "Agreement",
         "Whoever has an alarm says so, until it has reached everybody that honest agents reach.",
     ),
-    "Broadcast": (
-        "Broadcast",
-        "One agent, the source, tells its neighbours a value; everybody passes on what it "
-        "adopted, and objects to a different value.",
-    ),
+    "Broadcast": BROADCAST,
+    BROADCAST_PHASE: BROADCAST,
 }
 """Name of a phase to its title and what happens in it."""
 
@@ -107,6 +111,19 @@ OUTCOMES: Mapping[str, str] = {
 """What a run amounts to."""
 
 
+def counted(count: int, word: str) -> str:
+    """A count and its word: "1 round", "2 rounds"."""
+    return f"{count} {word}{'' if count == 1 else 's'}"
+
+
+def agents_named(agents: Sequence[int]) -> str:
+    """Agents in words: "agent 1", "agents 1 and 2", "agents 1, 2 and 3"."""
+    words = [str(agent) for agent in agents]
+    if len(words) == 1:
+        return f"agent {words[0]}"
+    return f"agents {', '.join(words[:-1])} and {words[-1]}"
+
+
 def phase_words(name: str) -> tuple[str, str]:
     """Title and explanation of a phase; an unknown one is its own title."""
     return PHASES.get(name, (name, ""))
@@ -118,6 +135,66 @@ def alarm_words(reason: str) -> tuple[str, str]:
         return "a reason that the specification does not know", "MO-7"
     alarm = Alarm[reason]
     return ALARMS[alarm], alarm.clause
+
+
+def deviation_words(phase: str, *, split: bool, misfit: bool, found: int | None) -> tuple[str, str]:
+    """What kind of deviation it is, and what the checks can and cannot see of it."""
+    if phase == LEARNING:
+        return _lie_in_learning(split=split, misfit=misfit, diverges=found is not None)
+    if phase == AGREEMENT:
+        return "an alarm denied or invented", (
+            "A false alarm reaches whoever hears it and cannot be refuted; a denied alarm travels "
+            "around the liar along honest agents."
+        )
+    said = "different things to different neighbours" if split else "something else, to all alike"
+    return said, (
+        "Neighbours compare what they hold, so that somebody honest notices different values."
+        if split
+        else "What an agent says of itself is its own choice; what it reports of others is "
+        "compared with the other reports, and with what they know they sent."
+    )
+
+
+def _lie_in_learning(*, split: bool, misfit: bool, diverges: bool) -> tuple[str, str]:
+    if diverges and not misfit and not split:
+        return "not what the specification demands", (
+            "Found by the oracle, which replays every agent on what it received."
+        )
+    if split and misfit:
+        return "different models to different neighbours, with steps that do not fit", (
+            "Two reports about the agent differ (H), and its model does not follow from what it "
+            "received (R)."
+        )
+    if split:
+        return "different models to different neighbours, each with a step that fits", (
+            "No neighbour can see it alone: on every edge the model follows from what was "
+            "received. The reports of two neighbours differ (H), and so do their estimates."
+        )
+    if misfit:
+        return "one model to all, with a step that does not fit", (
+            "The reports agree, but the model does not follow from what was received (R)."
+        )
+    return "one model to all, with a step that fits", (
+        "Hashes and relations cannot see it: it is what an agent with other data would say. Only "
+        "the sizes of the gradients can tell, where they are beyond what honest data allow."
+    )
+
+
+def nothing_behind(reason: str) -> str:
+    """What an alarm comes from where no message deviates."""
+    if reason in {Alarm.OWN_UPDATE_OUT_OF_RANGE.name}:
+        return "its own data drive the model out of range; no message deviates"
+    if reason in {
+        Alarm.NOT_OPTIMAL.name,
+        Alarm.TOO_HETEROGENEOUS.name,
+        Alarm.TOO_OPTIMAL.name,
+        Alarm.TOO_HOMOGENEOUS.name,
+        Alarm.MODEL_NORM.name,
+        Alarm.GRADIENT_NORM.name,
+        Alarm.NEIGHBOUR_ALARM.name,
+    }:
+        return "no message deviates: it comes from the data that agents learn from, or from a limit"
+    return "no message deviates: the rule itself fails on honest messages"
 
 
 @attrs.frozen
@@ -185,7 +262,9 @@ STORIES: Mapping[str, PlainStory] = {
         "never agree, however long they learn. The paper promises that they do.",
         "The network must give every Byzantine agent an honest neighbour. The protocol says the "
         "same words as before, but the promise is made only for such networks; for this one it "
-        "states that no guarantee applies.",
+        "states that no guarantee applies. On the right is what changes if agents 0 and 5 get an "
+        "honest neighbour by two more lines, 0 to 2 and 3 to 5: that lie cannot be told any more, "
+        "and another one, that agents 2 and 3 sent something else, gives them alarms.",
     ),
     "P07": PlainStory(
         "Two agents: agent 0 is honest and its own best model is 0; agent 1 is Byzantine and "

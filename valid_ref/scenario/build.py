@@ -10,6 +10,7 @@ import numpy as np
 from valid_ref._version import __version__
 from valid_ref.adversary.attack import Deviation, Setting, deviation_of
 from valid_ref.adversary.own_words import in_own_words
+from valid_ref.arguments import require_function, require_type
 from valid_ref.coins import Coins
 from valid_ref.document import read_json, structure
 from valid_ref.graph import AgentGraph, GraphError, assumption_1, assumption_1_plus
@@ -65,6 +66,7 @@ from valid_ref.scenario.parts import (
     Logistic,
     LossPart,
     NoBounds,
+    OwnGraph,
     Quadratics,
     RandomLogistic,
     RandomQuadratics,
@@ -74,6 +76,7 @@ from valid_ref.scenario.parts import (
 from valid_ref.scenario.rehearse import Rehearsals, Rehearse, Watch, rehearse
 from valid_ref.scenario.scenario import (
     Scenario,
+    opening_coins,
     run_coins,
     sample_coins,
     scenario_as_json,
@@ -114,10 +117,13 @@ def prepare(scenario: Scenario, rehearsals: Rehearse = rehearse) -> Prepared:
 
     Implements: VA-6, LV-3.
     """
+    require_type(scenario, Scenario, "scenario", "a Scenario")
+    require_function(rehearsals, "rehearsals")
     scenario = settled(scenario)
     parameters, problem, notes = without_checks(scenario)
     graph = parameters.graph
     require_no_wrap(scenario, parameters)
+    _require_constants(parameters, problem)
     delta = scenario.delta
     if delta is None:
         delta, _unknown = if_known(lambda: heterogeneity(problem))
@@ -146,6 +152,20 @@ def prepare(scenario: Scenario, rehearsals: Rehearse = rehearse) -> Prepared:
         eps_success=eps_success,
         notes=notes + said,
     )
+
+
+def _require_constants(parameters: ValidParameters, problem: Problem) -> None:
+    """Refuse constants of a loss that are refuted already where a run begins and should end.
+
+    Implements: MO-10, MO-14.
+    """
+    start = from_lattice(parameters.start_model, parameters.lattice.precision)
+    points = [start, np.zeros_like(start)]
+    problem.require_constants(dict.fromkeys(range(len(problem.losses)), points), "start")
+    optimum, _unknown = if_known(problem.minimiser)
+    if optimum is not None:
+        points = [optimum, *points]
+        problem.require_constants(dict.fromkeys(range(len(problem.losses)), points), "optimum")
 
 
 def _open_questions(
@@ -238,7 +258,14 @@ def rehearse_document(text: str, indices: Sequence[int]) -> list[Statistics]:
 
 def build_graph(scenario: Scenario) -> AgentGraph:
     """The graph of a scenario."""
-    part = scenario.graph
+    return graph_of(scenario.graph)
+
+
+def graph_of(part: GraphPart | OwnGraph) -> AgentGraph:
+    """The graph that a part of a document stands for; that of somebody's own class is built.
+
+    Implements: VA-10.
+    """
     if isinstance(part, Edges):
         return AgentGraph.from_edges(part.agents, part.edges)
     if isinstance(part, Family):
@@ -328,7 +355,7 @@ def _lean(scenario: Scenario) -> LeanParameters | None:
     part = scenario.validation
     if not isinstance(part, Lean):
         return None
-    run = run_coins(scenario).child("run").secret.hex()
+    run = opening_coins(scenario).child("run").secret.hex()
     return LeanParameters(part.kappa, run, part.without)
 
 
@@ -355,7 +382,7 @@ def _key(
     scenario: Scenario, parameters: ValidParameters, agent: int, coins: Coins
 ) -> int | Opening:
     if parameters.lean is not None:
-        return Opening.of_coins(coins.child("opening", agent), parameters)
+        return Opening.of_coins(opening_coins(scenario).child("opening", agent), parameters)
     if scenario.keys is None:
         return coins.integer_below(scenario.prime, "key", agent)
     PrimeField(scenario.prime).check_key(scenario.keys[agent])

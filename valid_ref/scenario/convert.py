@@ -18,7 +18,7 @@ from valid_ref.foreign import place_of, refusing
 from valid_ref.graph import AgentGraph
 from valid_ref.losses import LogisticRegression, Loss, OwnLoss, Quadratic, RidgeLeastSquares
 from valid_ref.losses.own import check_own_loss
-from valid_ref.named_parts import part_of, refuse_class
+from valid_ref.named_parts import NamedParts, part_of, refuse_class
 from valid_ref.protocols.parameters import CheckedKeys
 from valid_ref.reading import Reading, ReadingError
 from valid_ref.scenario.numbers import plain
@@ -51,25 +51,31 @@ class TextOr:
     """Stands in `Annotated` beside a type whose values are read by one of these functions.
 
     So other documents take what a scenario takes: `Annotated[GraphPart, TextOr(GraphPart,
-    as_graph)]`. Of a union its own classes alone are admitted.
+    as_graph)]`. Of a union its own classes alone are admitted, or with `parts` also those that
+    anybody may bring there.
 
     Implements: VA-6, EX-12.
     """
 
     kind: Any
     convert: Callable[[Any, str], Any]
+    parts: NamedParts | None = None
 
     def read(self, value: Any, path: str) -> Any:
         """A value from its text or its document."""
         found = self.convert(value, path)
-        return found if isinstance(found, tuple) else part_of(self.kind, found, path)
+        if self.parts is not None or isinstance(found, tuple):
+            return found
+        return part_of(self.kind, found, path)
 
     def name_of(self, value: Any) -> str:
         """The kind of a part."""
-        return str(value.kind)
+        return str(value.kind) if self.parts is None else self.parts.name_of(value)
 
     def schema(self) -> dict[str, Any]:
         """The type, or a text."""
+        if self.parts is not None:
+            return self.parts.schema()
         text = {"type": "string", "description": "As the command line of valid-ref takes it."}
         return {"anyOf": [schema(self.kind), text]}
 

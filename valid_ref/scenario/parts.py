@@ -12,10 +12,11 @@ import attrs
 
 from valid_ref.adversary.attack import Attack
 from valid_ref.adversary.catalogue import AttackPart
+from valid_ref.coins import check_hexadecimal
 from valid_ref.document import DocumentError, structure, wrong
 from valid_ref.graph import AgentGraph, GraphError
 from valid_ref.graph_families import FAMILY_NAMES, family_size
-from valid_ref.guarantees.calibration import Tails, rank
+from valid_ref.guarantees.calibration import Tails, rank, required_runs
 from valid_ref.losses import Noise, OwnLoss
 from valid_ref.losses.loss import check_noise
 from valid_ref.named_parts import IN_A_MODULE, NamedParts, own_kind, parse_part, part_of
@@ -369,20 +370,44 @@ MOST_REHEARSALS = 10**6
 """More rehearsals than anybody runs."""
 
 
+USUAL_REHEARSALS = 29
+
+
+def enough_runs(level: object) -> int:
+    """So many rehearsals as are usual, or more where the level needs them.
+
+    Implements: GU-12.
+    """
+    if not isinstance(level, float) or not 0 < level < 1:
+        return USUAL_REHEARSALS  # what is no level is refused by its own check
+    if required_runs(level) > MOST_REHEARSALS:
+        raise ParameterError(
+            f"level = {level} needs more than {MOST_REHEARSALS} rehearsals, which nobody runs: the "
+            f"least level is {1 / (MOST_REHEARSALS + 1):.3g}",
+            clause="GU-12",
+        )
+    return max(USUAL_REHEARSALS, required_runs(level))
+
+
 @attrs.frozen
 class CalibratedThresholds:
     """Thresholds that all honest runs together alarm at most at the level, from rehearsals.
 
     `pilots` are rehearsals that only say how much each statistic varies; `runs` are those among
     which the run is ranked: with 29 a false alarm has a chance of at most 1/30. All checks of a
-    scenario that are calibrated share one level.
+    scenario that are calibrated share one level. `runs` that are not given are 29, or as many as
+    the level needs.
     """
 
     kind: ClassVar[str] = "calibrated"
     level: float = attrs.field(default=0.05, validator=real(0, 1, open_=True, clause="GU-12"))
-    runs: int = attrs.field(default=29, validator=whole(1, MOST_REHEARSALS, clause="GU-12"))
+    runs: int = attrs.field(validator=whole(1, MOST_REHEARSALS, clause="GU-12"))
     pilots: int = attrs.field(default=10, validator=whole(1, MOST_REHEARSALS, clause="GU-12"))
     tails: Tails = Tails.UPPER
+
+    @runs.default
+    def _runs(self) -> int:
+        return enough_runs(self.level)
 
     def __attrs_post_init__(self) -> None:
         rank(self.level, self.runs)
@@ -431,15 +456,21 @@ class PaperValidation:
 class Lean:
     """Lean validation with kappa common keys.
 
-    `without` leaves necessary parts out, to show what each is for.
+    `without` leaves necessary parts out, to show what each is for. With `coins`, 64 hexadecimal
+    digits, the openings and the name of the run are made of these and not of the whole scenario.
+
+    Implements: VA-6.
     """
 
     kind: ClassVar[str] = "lean"
     kappa: int = attrs.field(default=2, converter=plain)
     without: tuple[str, ...] = ()
+    coins: str | None = None
 
     def __attrs_post_init__(self) -> None:
         check_lean(self.kappa, self.without)
+        if self.coins is not None:
+            check_hexadecimal(self.coins)
 
 
 ValidationPart = PaperValidation | Lean
@@ -512,7 +543,8 @@ def _refuse_stranger(field: str, value: Any, path: str) -> None:
     if isinstance(value, str):
         name = None if IN_A_MODULE.fullmatch(value) else value.partition(":")[0].strip()
     elif isinstance(value, Mapping):
-        name = value.get("kind")
+        kind = value.get("kind")
+        name = kind if isinstance(kind, str) else None
     elif any(type(value) in one.classes for one in FIELDS.values()):
         name = own_kind(type(value))
     here = FIELDS[field]

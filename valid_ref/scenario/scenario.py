@@ -9,20 +9,24 @@ from typing import Any
 import attrs
 import numpy as np
 
+from valid_ref.arguments import require_type
 from valid_ref.coins import Coins, check_hexadecimal, fresh
 from valid_ref.document import (
     DocumentError,
     read_json,
     require_read_back,
     schema,
+    shown,
     structure,
     unstructure,
 )
 from valid_ref.foreign import refusing
-from valid_ref.graph import GraphError, honest_among
+from valid_ref.graph import GraphError, honest_among, require_integer
 from valid_ref.hashing import FieldError, PrimeField
+from valid_ref.inputs import read_text
 from valid_ref.lattice import MERSENNE_61
 from valid_ref.named_parts import NamedParts, name_of
+from valid_ref.outputs import place_of
 from valid_ref.protocols.parameters import CheckedKeys, ParameterError, check_lean_reading
 from valid_ref.reading import Reading
 from valid_ref.scenario import convert
@@ -99,14 +103,16 @@ class Scenario:
     )
 
     def __attrs_post_init__(self) -> None:
-        if self.format != FORMAT:
-            raise DocumentError(f"format {self.format!r} is not {FORMAT!r}", clause="VA-6")
+        if type(self.format) is not str or self.format != FORMAT:
+            raise DocumentError(f"format {shown(self.format)} is not {FORMAT!r}", clause="VA-6")
         self._check_numbers()
         self._check_field()
         if self.coins is not None:
             check_hexadecimal(self.coins)
             if self.seed is not None:
-                raise DocumentError("there are coins already: no seed beside them", clause="VA-6")
+                raise DocumentError(
+                    "seed: there are coins already; give one of the two", clause="VA-6"
+                )
         if self.attack is not None and not self.byzantine:
             raise DocumentError("an attack needs Byzantine agents", clause="AD-1")
         known = size_of(self.graph)
@@ -157,6 +163,7 @@ class Scenario:
 
         Implements: AD-1, LV-3.
         """
+        require_integer(agents, "agents", 1, "AD-1")
         if not honest_among(agents, self.byzantine):
             raise GraphError(
                 f"byzantine: all {agents} agents; at least one must be honest", clause="AD-1"
@@ -209,6 +216,16 @@ def run_coins(scenario: Scenario) -> Coins:
     return Coins.of_text("scenario", _settled_text(scenario, None))
 
 
+def opening_coins(scenario: Scenario) -> Coins:
+    """The coins of openings and of the name of a run of lean validation: its own, if it has any.
+
+    Implements: VA-6, LE-4.
+    """
+    part = scenario.validation
+    own = part.coins if isinstance(part, Lean) else None
+    return run_coins(scenario) if own is None else Coins(bytes.fromhex(own))
+
+
 def sample_coins(scenario: Scenario) -> Coins:
     """The coins of mini-batches and rehearsals, which attack and validation leave as they are.
 
@@ -224,6 +241,8 @@ def _settled_text(scenario: Scenario, names: tuple[str, ...] | None) -> str:
     document = described(scenario)
     if isinstance(scenario.validation, PaperValidation):
         del document["validation"]  # as before there was another validation
+    elif document["validation"]["coins"] is None:
+        del document["validation"]["coins"]  # as before there were such coins
     kept = document if names is None else {name: document[name] for name in names}
     return json.dumps(kept, sort_keys=True, separators=(",", ":"))
 
@@ -261,11 +280,7 @@ def scenario_from_json(text: str) -> Scenario:
 
 def load_scenario(path: Path | str) -> Scenario:
     """Read a scenario from a file."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DocumentError(f"cannot read {path}: {error}", clause="VA-6") from None
-    return scenario_from_json(text)
+    return scenario_from_json(read_text(place_of(path, "path"), DocumentError, "VA-6"))
 
 
 def scenario_as_json(scenario: Scenario) -> dict[str, Any]:
@@ -306,6 +321,7 @@ def check_document(field: str, parts: NamedParts, value: object) -> None:
 
 def scenario_text(scenario: Scenario) -> str:
     """The canonical text of a scenario."""
+    require_type(scenario, Scenario, "scenario", "a Scenario")
     return json.dumps(scenario_as_json(scenario), indent=1) + "\n"
 
 

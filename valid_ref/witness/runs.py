@@ -49,7 +49,7 @@ def _p06_printed() -> Story:
     lines: list[str] = []
     scaled: list[float] = []
     promised = all_valid = True
-    shown = None
+    shown: Run | None = None
     for T in (50, 200, 800):
         finished = run(attrs.evolve(HIDDEN, rounds=T, without=("P06",)))
         models = final_models(finished.execution, finished.execution.honest_valid)
@@ -57,7 +57,7 @@ def _p06_printed() -> Story:
         promised = promised and not _unguarded(finished)
         spread = float(sum(np.sum((m - np.mean(models, axis=0)) ** 2) for m in models))
         scaled.append(T * spread)
-        shown = finished if T == 200 else shown
+        shown = shown or finished
         valid = list(finished.execution.honest_valid)
         lines.append(f"T = {T}: valid {valid}, T sum |x_v - mean|^2 = {T * spread:.1f}")
     lines.append("Assumption 1 holds, so O(1/T) consensus is promised; it does not happen")
@@ -68,6 +68,7 @@ def _p06_repaired() -> Story:
     """Nothing is promised about that network; in one that Assumption 1+ admits, lies are seen."""
     notes = _unguarded(run(attrs.evolve(HIDDEN, rounds=50)))
     lines = [f"the same network, {note}" for note in notes]
+    refusals = [f"in the printed network {note}" for note in notes]
     seen = attrs.evolve(HIDDEN, graph=SEEN, rounds=50)
     lines.append("with edges 0-2 and 3-5 Assumption 1+ holds:")
     hides = True
@@ -76,10 +77,11 @@ def _p06_repaired() -> Story:
     except AttackError as error:
         hides = False
         lines.append(f"  the attack cannot be built: {error.message}")
+        refusals.append(f"with edges 0-2 and 3-5 the attack cannot be built: {error.message}")
     finished = run(attrs.evolve(seen, attack=LoneVictim(3.0)))
     lines.append("  agents 0, 1, 4, 5 stay at 3 and lie about agents 2 and 3 to explain it:")
     wrong = not notes or hides or bool(finished.execution.honest_valid)
-    return tell_run(finished, wrong=wrong, before=tuple(lines))
+    return tell_run(finished, wrong=wrong, before=tuple(lines), refusals=tuple(refusals))
 
 
 def _unguarded(finished: Run) -> tuple[str, ...]:
@@ -157,7 +159,8 @@ def _p11(printed: bool) -> Story:
     try:
         finished = run(scenario)
     except AttackError as error:
-        return Story((f"the attack cannot even be built: {error}",), wrong=False)
+        said = f"the attack cannot even be built: {error}"
+        return Story((said,), wrong=False, refusals=(said,))
     return tell_run(
         finished,
         wrong=bool(finished.execution.honest_valid),

@@ -180,7 +180,7 @@ def _p19(printed: bool) -> Story:
             make()
         except FieldError as error:
             lines.append(f"  refused: {error}")
-    return Story(tuple(lines), wrong=len(lines) < 3)
+    return Story(tuple(lines), wrong=len(lines) < 3, refusals=tuple(lines[1:]))
 
 
 def _p20(printed: bool) -> Story:

@@ -21,11 +21,15 @@ class Played:
 
 @attrs.frozen
 class Story:
-    """What happened, line by line, whether it is what must not happen, and a run that shows it."""
+    """What happened, line by line, whether it is what must not happen, and a run that shows it.
+
+    `refusals` are what is refused or no longer promised here, in a line each.
+    """
 
     lines: tuple[str, ...]
     wrong: bool
     shown: Run | Played | None = attrs.field(default=None, eq=False, repr=False)
+    refusals: tuple[str, ...] = ()
 
 
 @attrs.frozen
@@ -49,7 +53,12 @@ class Witness:
 
 
 def tell_run(
-    finished: Run, *, wrong: bool, before: tuple[str, ...] = (), extra: tuple[str, ...] = ()
+    finished: Run,
+    *,
+    wrong: bool,
+    before: tuple[str, ...] = (),
+    extra: tuple[str, ...] = (),
+    refusals: tuple[str, ...] = (),
 ) -> Story:
     """A run of Valid in a few lines."""
     execution = finished.execution
@@ -58,4 +67,4 @@ def tell_run(
         alarms = execution.states[agent].memory.alarms
         said = f"{len(alarms)} alarms, first {alarms[0]}" if alarms else "no alarm"
         lines.append(f"  agent {agent}: {said}")
-    return Story((*before, *lines, *extra), wrong, finished)
+    return Story((*before, *lines, *extra), wrong, finished, refusals)

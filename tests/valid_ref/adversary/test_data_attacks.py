@@ -7,6 +7,7 @@ import pytest
 from tests.support import learned
 from valid_ref.adversary.attack import AttackError, Setting
 from valid_ref.adversary.data import Benign, DeltaPlusEpsilon, LabelFlip, flipped
+from valid_ref.coins import Coins
 from valid_ref.guarantees.admissible import phi
 from valid_ref.guarantees.outcome import Truth, final_models
 from valid_ref.losses import LogisticRegression, Loss, Quadratic, RidgeLeastSquares
@@ -46,7 +47,9 @@ def test_between_delta_and_the_threshold_nobody_notices() -> None:
     for T in (150, 300):
         finished = run(attrs.evolve(BASE, rounds=T, attack=attack))
         prepared, judgement = finished.prepared, finished.judgement
-        setting = Setting(prepared.parameters, prepared.problem, prepared.byzantine, 1.5, 0)
+        setting = Setting(
+            prepared.parameters, prepared.problem, prepared.byzantine, 1.5, Coins.of_seed(0)
+        )
         target = attack.target(setting)
         assert phi(prepared.problem, (0, 1, 2, 3), target) == pytest.approx(5 * 2.25)
         assert finished.execution.honest_valid == (0, 1, 2, 3)

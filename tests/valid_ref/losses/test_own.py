@@ -1,5 +1,7 @@
 """A loss of somebody's own: the same as a loss of the reference, and less where it says less."""
 
+from typing import Any
+
 import attrs
 import numpy as np
 import pytest
@@ -12,8 +14,16 @@ from valid_ref.adversary.attack import Setting
 from valid_ref.coins import Coins
 from valid_ref.errors import ValidRefError
 from valid_ref.guarantees.admissible import heterogeneity
-from valid_ref.losses import GradientError, LossError, Problem, RidgeLeastSquares, UnknownError
+from valid_ref.losses import (
+    GradientError,
+    LossError,
+    Problem,
+    RefutedError,
+    RidgeLeastSquares,
+    UnknownError,
+)
 from valid_ref.losses.own import AgentLoss, check_own_loss, own_minimiser
+from valid_ref.losses.refuted import require_constants
 from valid_ref.scenario import prepare
 from valid_ref.scenario.build import kept_rehearsals
 from valid_ref.scenario.scenario import run_coins, settled
@@ -178,10 +188,10 @@ def test_a_minimiser_that_is_given_is_taken_if_it_is_one() -> None:
     assert found.prepared.delta == heterogeneity(Problem(loss.losses))
     assert found.outcome in {"a", "failed"}
     loss.shift = 0.1
-    with pytest.raises(LossError, match="no optimum of agents"):
+    with pytest.raises(LossError, match="is no minimiser"):
         prepare(scenario(loss, schedule=STEPS))
     wrong = Known()
-    wrong.beta = wrong.mu = 1e-3
+    wrong.beta, wrong.mu, wrong.F0 = 1e-3, 1e-3, 1e9
     with pytest.raises(LossError, match="are mu, beta and gradients of one loss"):
         prepare(scenario(wrong))
 
@@ -302,3 +312,128 @@ class Flat:
 
     def gradient(self, agent, t, point):
         return point - agent
+
+
+def changed(**constants: object) -> Known:
+    """The loss whose constants are right, with others in their place."""
+    own = Sampled() if "sigma" in constants or "sample" in constants else Known()
+    for name, value in constants.items():
+        setattr(own, name, value)
+    return own
+
+
+@pytest.mark.checks("MO-10", "MO-14")
+@pytest.mark.parametrize(
+    ("constants", "words"),
+    [
+        ({"beta": 0.55}, r"test_own:Known: agent \d refutes beta = 0.55: between two points"),
+        ({"mu": 1.2, "beta": 9.0}, r"Known: agent \d refutes mu = 1.2: between two points"),
+        ({"F0": 1e-3}, r"Known: agent \d refutes F0 = 0.001: its gradient at zero"),
+        ({"sigma": 1e-3}, r"Sampled: agent \d refutes sigma = 0.001: \d+ gradients of sample"),
+        ({"sigma": 0.0}, r"Sampled: agent \d refutes sigma = 0: \d+ gradients of sample"),
+        (
+            {"sample": lambda _agent, _t, point, _generator: point + 1e3},
+            "or gradient is not the mean of sample",
+        ),
+    ],
+)
+def test_a_constant_that_the_gradients_refute_is_refused(constants, words) -> None:
+    with pytest.raises(RefutedError, match=words):
+        run(scenario(changed(**constants), schedule=STEPS, byzantine=3, attack="sign-flip"))
+
+
+@pytest.mark.checks("MO-10", "MO-14")
+@given(
+    st.integers(1, 3),
+    st.integers(0, 2**16),
+    st.sampled_from(["mu", "beta", "F0", "sigma"]),
+    st.integers(0, 2**16),
+)
+def test_right_constants_are_never_refuted_and_wrong_ones_where_they_are_tight(
+    dimension, seed, name, draws
+) -> None:
+    """Quadratics whose constants are exact: 1 along one axis and 3 along another."""
+    generator = np.random.default_rng(seed)
+    curvature = np.concatenate([[1.0, 3.0], generator.uniform(1, 3, dimension)])
+    spread = generator.uniform(0.1, 10)
+    centre = generator.uniform(0.5, 2, dimension + 2)
+    exact = {
+        "mu": 1.0,
+        "beta": 3.0,
+        "F0": float((curvature * centre) @ (curvature * centre)) / 6,
+        "sigma": float(np.sqrt(dimension + 2)) * spread,
+    }
+
+    class Exact:
+        def gradient(self, _agent, _t, point):
+            return curvature * (point - centre)
+
+        def sample(self, _agent, _t, point, own):
+            return curvature * (point - centre) + own.choice([-spread, spread], dimension + 2)
+
+    own: Any = Exact()
+    own.dimension = dimension + 2
+    for key, value in exact.items():
+        setattr(own, key, value)
+    losses = [AgentLoss(own, agent) for agent in range(3)]
+    axes = [np.zeros(own.dimension), *np.eye(own.dimension)[:2]]
+    points, coins = [axes] * 3, Coins.of_seed(draws)
+    require_constants(losses, points, coins)
+    own.F0 *= 2 if name == "beta" else 1
+    wrong = {"mu": 1.1, "beta": 2.9, "F0": exact["F0"] * 0.9, "sigma": exact["sigma"] / 4}
+    setattr(own, name, wrong[name])
+    with pytest.raises(RefutedError, match=f"refutes {name} ="):
+        require_constants(losses, points, coins)
+
+
+@pytest.mark.checks("MO-14")
+def test_a_constant_is_held_against_the_models_of_the_run_as_well() -> None:
+    """The curvature is beyond beta only where the run passes by, neither at its start nor end."""
+
+    class Steep(Bare):
+        mu, beta, F0 = 1.0, 2.0, 100.0
+
+        def gradient(self, agent, t, point):
+            return point - 2 + 5 * np.clip(point - 0.7, 0, 0.2)
+
+        def minimiser(self, agents):
+            return np.array([1.0, 1.0])
+
+    with pytest.raises(RefutedError, match="refutes beta = 2:"):
+        run(scenario(Steep(), schedule=STEPS))
+
+
+@pytest.mark.checks("MO-9", "MO-14")
+@pytest.mark.parametrize(
+    ("minimiser", "words"),
+    [
+        (lambda _agents: np.zeros(2), r"is no minimiser: there the gradients .* add up to"),
+        (lambda _agents: np.full(2, 1e300), r"is no minimiser: there the gradients .* add up to"),
+        (lambda _agents: np.zeros(3), r"has shape \(3,\), not \(2,\)"),
+        (lambda _agents: np.array([0.0, np.nan]), "has nan in entry 1"),
+        (lambda _agents: "far", "gives no array of real numbers"),
+        (lambda _agents: None, "gives no array of real numbers"),
+        (lambda: np.zeros(2), "raises TypeError"),
+    ],
+)
+def test_a_wrong_minimiser_is_blamed_by_its_name(minimiser, words) -> None:
+    several: tuple[Any, ...] = (Known(), Sampled())
+    for own in several:
+        own.minimiser = minimiser
+        with pytest.raises(LossError, match=rf"minimiser\(\[0, 1, 2, 3\]\) {words}"):
+            prepare(scenario(own))
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments"),
+    [
+        ("sample", r"agent, round, point, generator"),
+        ("minimiser", "agents"),
+        ("gradient", "agent, round, point"),
+    ],
+)
+def test_what_is_no_method_is_refused_with_its_arguments(method, arguments) -> None:
+    own = Known()
+    setattr(own, method, 5)
+    with pytest.raises(LossError, match=rf"has no method {method}\({arguments}\)"):
+        check_own_loss(own, "loss")

@@ -1,5 +1,6 @@
 """Pages of runs, opened in a real browser where there is one."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,7 +8,16 @@ import pytest
 
 from tests.browser import Opened
 from valid_ref.adversary.models import Equivocation
-from valid_ref.report import erratum_view, render_page, view_of, watch_run
+from valid_ref.oracle import check, open_recording, record_run
+from valid_ref.report import (
+    PageView,
+    erratum_view,
+    render_page,
+    view_of,
+    watch_recording,
+    watch_run,
+)
+from valid_ref.report.demo import demo_scenarios, demo_view
 from valid_ref.runs import run
 from valid_ref.scenario import Scenario, parts
 from valid_ref.trace import load_specification
@@ -36,6 +46,9 @@ def pages(tmp_path_factory) -> Path:
     )
     crowded = watch_run(run(crowd), "A label that is rather long for the tab of a narrow window")
     views["crowd"] = view_of("Crowd", "two runs", [crowded, watched[0]], specification)
+    views["recording"] = recording_view(home, attacked)
+    attacked, honest = map(run, demo_scenarios(40))
+    views["demo"] = demo_view(attacked, honest, specification)
     for erratum in ("P01", "P18"):
         witness = WITNESSES[erratum]
         views[erratum] = erratum_view(
@@ -44,6 +57,17 @@ def pages(tmp_path_factory) -> Path:
     for name, view in views.items():
         (home / f"{name}.html").write_text(render_page(view), encoding="utf-8")
     return home
+
+
+def recording_view(home: Path, scenario: Scenario) -> PageView:
+    """A recording that does not say who is Byzantine, so that the oracle finds who diverges."""
+    record_run(run(scenario), home / "recording", checksums=False)
+    header = home / "recording" / "header.json"
+    fields = json.loads(header.read_text(encoding="utf-8")) | {"byzantine": None}
+    header.write_text(json.dumps(fields), encoding="utf-8")
+    opened = open_recording(home / "recording")
+    watched = watch_recording(opened, check(opened), "Recording")
+    return view_of("Recording", "one agent diverges", [watched], load_specification())
 
 
 @pytest.fixture

@@ -1,11 +1,11 @@
 """The page in a real browser: rounds, keys, alarms, themes, small windows, no complaints."""
 
-import re
 from pathlib import Path
 
 import pytest
 
 CONTRAST = (Path(__file__).parent / "contrast.js").read_text(encoding="utf-8")
+ACCESSIBILITY = (Path(__file__).parent / "accessibility.js").read_text(encoding="utf-8")
 OVERFLOW = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -106,6 +106,8 @@ def test_an_erratum_tells_its_story_beside_its_runs(visit) -> None:
     assert left["x"] + left["width"] <= right["x"]
     assert "holds 'a'" in opened.text("#run-0")
     assert opened.page.locator("#run-1 .node.alarmed").count() == 2
+    assert opened.page.locator(".strip .tick.alarm").count() == 1
+    assert "agents 0 and 1" in opened.text("#story table")
     counted = visit("P18")
     assert "0.148" in counted.text("#story")
     assert not counted.page.locator("#player").is_visible()
@@ -139,15 +141,214 @@ def test_nothing_is_wider_than_the_window(visit, width: int) -> None:
         assert page.evaluate(OVERFLOW) <= 0
 
 
-def test_every_control_has_a_name(visit) -> None:
-    """What a screen reader meets: no button, field or picture without a name."""
-    page = visit("both").page
-    unnamed = """
-    () => [...document.querySelectorAll("button, select, input, a, [role=button], [role=img]")]
-      .filter((n) => !n.closest("[aria-hidden=true]"))
-      .filter((n) => !(n.getAttribute("aria-label") || n.textContent.trim() || n.labels?.length))
-      .map((n) => n.outerHTML.slice(0, 80))
-    """
-    assert page.evaluate(unnamed) == []
-    assert page.get_attribute("#announce", "aria-live") == "polite"
-    assert re.fullmatch(r"en", page.get_attribute("html", "lang"))
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_stops_a_screen_reader_or_a_keyboard(visit, width: int) -> None:
+    for name in ("demo", "recording", "P01"):
+        page = visit(name, viewport={"width": width, "height": 900}).page
+        assert page.evaluate(ACCESSIBILITY) == []
+        page.keyboard.press("End")
+        assert page.evaluate(ACCESSIBILITY) == []
+        assert page.get_attribute("#announce", "aria-live") == "polite"
+
+
+def test_the_order_of_focus_is_that_of_the_page(visit) -> None:
+    """Every stop of the Tab key is visible and stands after the one before in the document."""
+    page = visit("attacked", "#round=13").page
+    stops = page.evaluate(
+        "window.stops = []; addEventListener('focusin', (event) => stops.push(event.target))"
+    )
+    for _step in range(30):
+        page.keyboard.press("Tab")
+    stops = page.evaluate("""stops.map((node, place) => [
+        place === 0 || Boolean(stops[place - 1].compareDocumentPosition(node) & 4),
+        node.getClientRects().length > 0])""")
+    assert len(stops) == 30
+    assert all(after and seen for after, seen in stops)
+
+
+def test_the_address_follows_and_leads(visit) -> None:
+    opened = visit("both", "#run=1&round=6&agent=3")
+    page = opened.page
+    assert page.locator("[role=tab][aria-selected=true]").inner_text() == "Attacked"
+    assert opened.text("#round-name b") == "Round 6"
+    assert page.input_value("#agent-1") == "3"
+    page.keyboard.press("ArrowRight")
+    page.select_option("#agent-1", "2")
+    opened.until("location.hash === '#run=1&round=7&agent=2'")
+    page.click("#tab-0")
+    opened.until("location.hash.startsWith('#run=0&round=7&')")
+    page.evaluate("location.hash = '#run=1&round=3&agent=0'")
+    opened.until("document.querySelector('#round-name b').textContent === 'Round 3'")
+    assert page.locator("#run-1").is_visible()
+    assert not page.locator("#notice").is_visible()
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("#round=999", "there is no round 999; rounds are 1 to"),
+        ("#round=0", "there is no round 0"),
+        ("#agent=77", "there is no agent 77; agents are 0 to 4"),
+        ("#run=2", "there is no run 2; runs are 0 to 1"),
+        ("#round=x", "“round=x” is no number"),
+        ("#colour=1", "there is no “colour”"),
+        ("#tour=1", "this page has no tour"),
+    ],
+)
+def test_a_wrong_address_says_so(visit, address: str, said: str) -> None:
+    opened = visit("both", address)
+    assert said in opened.text("#notice")
+    assert opened.page.get_attribute("#notice", "role") == "alert"
+    opened.page.evaluate("location.hash = '#round=2'")
+    opened.until("document.getElementById('notice').hidden")
+
+
+def test_a_step_of_the_tour_has_an_address(visit) -> None:
+    opened = visit("demo", "#tour=4")
+    assert opened.text("#tour-title") == "The lie"
+    opened.page.click("#tour-next")
+    opened.until("location.hash.endsWith('tour=5')")
+    opened.page.click("#tour-close")
+    opened.until("!location.hash.includes('tour')")
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_phases_keep_their_words_and_wide_tables_say_so(visit, width: int) -> None:
+    page = visit("demo", "#round=1", viewport={"width": width, "height": 800}).page
+    names = "[...document.querySelectorAll('.phase-name')]"
+    assert page.evaluate(f"{names}.every((n) => n.scrollWidth <= n.clientWidth + 1)")
+    names = page.locator(".phase-name").all_inner_texts()
+    assert [name.split()[0] for name in names] == [
+        "Learning",
+        "Keys",
+        "Hashes",
+        "Estimates",
+        "Agreement",
+    ]
+    table = page.locator("#run-0 [data-part=causes] .scroll")
+    if width < 500:
+        assert "wide" in table.get_attribute("class")
+        assert table.get_attribute("tabindex") == "0"
+        hint = "getComputedStyle(document.querySelector('.scroll.wide'), '::before').content"
+        assert "scroll sideways" in page.evaluate(hint)
+        assert table.locator("td").nth(2).bounding_box()["width"] > 90
+    else:
+        assert "wide" not in table.get_attribute("class")
+
+
+def test_the_demo_opens_on_the_attacked_run_with_a_tour_to_the_outcome(visit) -> None:
+    opened = visit("demo")
+    page = opened.page
+    assert page.locator("[role=tab][aria-selected=true]").inner_text() == "One agent cheats"
+    assert "What VALID is" in opened.text("#tour")
+    assert not page.locator("#tour-back").is_enabled()
+    titles, pointed = [], set()
+    for _step in range(20):
+        titles.append(opened.text("#tour-title"))
+        part = page.evaluate("document.querySelector('.pointed')?.dataset.part || ''")
+        pointed.add(part)
+        if part:
+            assert 0 <= page.locator(".pointed").bounding_box()["y"] < 500
+        if titles[-1] == "The lie":
+            assert "Round 3 of" in opened.text("#announce")
+            assert page.locator("#run-0 .graph .word-line.altered").count() == 3
+        if opened.text("#tour-next") == "End of the tour":
+            break
+        page.click("#tour-next")
+    assert titles[-1] == "How it ends"
+    assert {"harm", "checks", "outcome", "network", "learning"} <= pointed
+    assert "Outcome c" in opened.text("#tour")
+    page.click("#tour-back")
+    assert "agreement" in opened.text("#tour-title")
+    page.keyboard.press("Escape")
+    assert not page.locator("#tour").is_visible()
+    assert page.evaluate("document.activeElement.id") == "tour-open"
+    page.keyboard.press("Enter")
+    assert opened.text("#tour-title") == "What VALID is"
+
+
+def test_harm_is_side_by_side_and_the_outcome_comes_after_it(visit) -> None:
+    page = visit("demo", "#round=1").page
+    assert not page.locator("#tour").is_visible()
+    off, on = (page.locator("[data-part=harm] .side").nth(place) for place in (0, 1))
+    assert "Validation off" in off.inner_text()
+    assert "nobody is deceived" in on.inner_text()
+    left, right = off.bounding_box(), on.bounding_box()
+    assert left["y"] == right["y"]
+    assert left["x"] + left["width"] <= right["x"]
+    harm, outcome = (
+        page.locator(f"#run-0 [data-part={part}]").bounding_box()["y"]
+        for part in ("harm", "outcome")
+    )
+    assert page.locator("#run-0 [data-part=network]").bounding_box()["y"] < harm < outcome
+    assert page.locator(".end.kept").count() == page.locator(".end.dropped").count() == 7
+
+
+def test_an_alarm_leads_to_its_cause_and_a_lie_to_its_alarms(visit) -> None:
+    opened = visit("attacked", "#round=1")
+    page = opened.page
+    lie = page.locator(".round-card .cheat")
+    assert "no single neighbour can see it" in lie.inner_text()
+    lie.locator("button.effect").click()
+    assert page.locator(".round-card .alarm").count() >= 1
+    assert int(page.input_value("#slider")) > 11
+    assert page.locator(".node.chosen.alarmed").count() == 1
+    page.locator(".agent-card button.cause").first.click()
+    assert page.input_value("#slider") == "0"
+    assert page.locator(".graph .pointed-line").count() == 1
+    assert page.locator(".sequence .pointed-line").count() == 1
+    page.keyboard.press("ArrowRight")
+    assert page.locator(".graph .pointed-line").count() == 0
+    table = page.locator("[data-part=causes] tbody tr")
+    assert "different models to different neighbours" in table.nth(0).inner_text()
+    table.nth(0).locator("button.effect").click()
+    assert page.locator(".round-card .alarm").count() >= 1
+    page.locator("[data-part=alarms] button.cause").first.click()
+    assert page.locator(".graph .pointed-line").count() == 1
+
+
+def test_the_matrix_says_whose_lie_breaks_a_relation(visit) -> None:
+    opened = visit("demo", "#round=1")
+    assert "Agent 1 (R): the lie of agent 2" in opened.text("#run-0 .blame")
+    assert "Agent 2 (H): its own lie" in opened.text("#run-0 .blame")
+    cell = opened.page.locator("#run-0 td.fail", has_text="R").first
+    assert "because of what agent 2 said" in cell.get_attribute("title")
+    opened.page.locator("#run-0 .blame button").first.click()
+    assert opened.text(".round-card h2").startswith("Learning, round 1")
+
+
+def test_the_sequence_follows_agent_and_round(visit) -> None:
+    opened = visit("attacked", "#round=6&agent=4")
+    page = opened.page
+    told = page.get_attribute(".sequence", "aria-label")
+    assert told.startswith("Agent 4 and its neighbours in rounds 4 to 8.")
+    assert "round 6: 4 to 0 model" in told
+    assert page.locator(".sequence .word-line.altered").count() == 4 * 5
+    assert page.locator(".sequence .life").count() == 5
+    page.select_option("#agent-0", "0")
+    assert "to agent 0" in opened.text(".sequence-card h2")
+    assert page.locator(".sequence .word-line.altered").count() == 5
+
+
+def test_a_divergence_is_marked_wherever_its_round_is_shown(visit) -> None:
+    opened = visit("recording", "#round=1")
+    page = opened.page
+    assert page.locator(".strip .tick.diverge").count() == 1
+    assert page.locator(".graph .diverge-mark").count() == 1
+    assert page.locator(".sequence .diverge-mark").count() == 1
+    assert page.locator(".lane-track .diverge").count() == 1
+    happenings = page.locator(".round-card li")
+    assert "leaves the specification here" in happenings.nth(0).inner_text()
+    assert "diverge" in happenings.nth(0).get_attribute("class")
+    happenings.nth(0).locator("button").click()
+    assert page.locator(".round-card .alarm").count() >= 1
+    assert page.locator(".round-card .diverge").count() == 0
+    page.select_option("#agent-0", "4")
+    assert "leaves the specification in round 1" in opened.text(".agent-card")
+    boxes = [
+        page.locator(f"#run-0 {part}").bounding_box()["y"]
+        for part in ("section.bad", "[data-part=outcome]")
+    ]
+    assert boxes == sorted(boxes)
+    page.locator("section.bad button").click()
+    assert page.input_value("#slider") == "0"

@@ -17,7 +17,16 @@ from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import parse_family
 from valid_ref.markdown import html_of
 from valid_ref.reading import Reading
-from valid_ref.report import erratum_view, render_page, run_view, view_of, watch_replay, watch_run
+from valid_ref.report import (
+    PageView,
+    erratum_view,
+    render_page,
+    run_view,
+    view_of,
+    watch_replay,
+    watch_run,
+)
+from valid_ref.report.changes import SAME_RUN, same_run
 from valid_ref.report.layout import kept_rounds, positions
 from valid_ref.report.page import escape_json
 from valid_ref.report.words import ALARMS, STORIES
@@ -109,9 +118,58 @@ def test_every_witness_has_a_story_and_a_page(erratum: str) -> None:
     assert story.printed_html
     assert story.repair_html
     assert view.layout == ("beside" if len(view.runs) == 2 else "one")
-    expected = {"As printed": "wrong", "Repaired": "right"}
+    expected = {"As printed": "wrong", "Repaired": "right", SAME_RUN: "right"}
     assert all(one.outcome.outcome == expected[one.label] for one in view.runs)
+    assert story.changes
+    assert all(one.printed != one.repaired for one in story.changes)
+    if len(view.runs) == 2:
+        assert not same_run(*view.runs)
     data_of(render_page(view))
+
+
+def view_of_erratum(erratum: str) -> PageView:
+    witness = WITNESSES[erratum]
+    return erratum_view(
+        SPECIFICATION.clauses[erratum], witness.printed(), witness.repaired(), SPECIFICATION
+    )
+
+
+def test_the_repair_of_hidden_agents_refuses_and_alarms() -> None:
+    view = view_of_erratum("P06")
+    changes = {one.what: one for one in view.story.changes}
+    assert "no guarantee applies" in changes["refused"].repaired
+    assert "the attack cannot be built" in changes["refused"].repaired
+    alarmed = changes["honest agents with an alarm"]
+    assert (alarmed.printed, alarmed.repaired) == ("nobody", "agents 2 and 3")
+    assert changes["how honest agents end"].repaired.count("invalid") == 2
+    printed, repaired = view.runs
+    assert printed.edges != repaired.edges
+    heights = {agent.y for agent in printed.agents}
+    assert len(heights) == 1  # six agents in a line
+
+
+@pytest.mark.parametrize("erratum", ["P02", "P26"])
+def test_a_run_that_the_repair_leaves_alone_is_shown_once(erratum: str) -> None:
+    view = view_of_erratum(erratum)
+    assert [one.label for one in view.runs] == [SAME_RUN]
+    assert [row.holds for row in view.runs[0].outcome.evidence] == ["no", "yes"]
+    [change] = view.story.changes
+    assert change.what == "what is promised"
+
+
+def test_a_refused_attack_has_no_run_beside_it() -> None:
+    view = view_of_erratum("P11")
+    changes = {one.what: one for one in view.story.changes}
+    assert "cannot even be built" in changes["refused"].repaired
+    assert changes["the run"].repaired == "there is no run"
+    assert len(view.runs) == 1
+
+
+def test_stars_and_paths_look_like_their_names() -> None:
+    points = positions(parse_family("star:5"))
+    assert points[0] == (0.5, 0.5)
+    assert {round((x - 0.5) ** 2 + (y - 0.5) ** 2, 6) for x, y in points[1:]} == {0.25}
+    assert {y for _x, y in positions(parse_family("path:5"))} == {0.5}
 
 
 def test_stories_and_witnesses_are_the_same_errata() -> None:
@@ -132,6 +190,9 @@ def test_a_counterexample_of_the_explorer_is_shown() -> None:
     assert [(edge.sender, edge.receiver) for edge in view.rounds[2].edges] == [(2, 1)]
     assert view.rounds[2].beliefs == ("holds 'a'", "holds 'b'", "")
     assert view.series is view.checks is None
+    page = view_of("t", "s", [watch_replay(replay_script(script), "V2")], SPECIFICATION)
+    assert "V2" in {clause.identifier for clause in page.clauses}
+    assert [phase.title for phase in view.phases] == ["Broadcast"]
 
 
 @given(graphs(max_agents=6))

@@ -237,6 +237,33 @@ def test_nobody_can_write_to_the_start_model_and_an_attack_has_parameters_of_its
     assert own.parameters.start_model is not prepared.parameters.start_model
 
 
+@pytest.mark.checks("VA-6", "LE-4")
+def test_coins_of_lean_validation_fix_openings_and_name_whatever_the_attack() -> None:
+    coins = "0123456789abcdef" * 4
+
+    def openings(own: str | None, attack: str | None) -> tuple[object, ...]:
+        found = prepare(
+            Scenario(
+                graph="complete:4",
+                rounds=2,
+                loss="random-quadratic:dimension=1",
+                byzantine=3,
+                attack=attack,
+                seed=0,
+                validation=parts.Lean(coins=own),
+            )
+        )
+        assert found.parameters.lean is not None
+        return (found.parameters.lean.run, *(one.key for one in found.private.values()))
+
+    assert openings(coins, None) == openings(coins, "sign-flip")
+    assert not set(openings(None, None)) & set(openings(None, "sign-flip"))
+    assert not set(openings(None, None)) & set(openings(coins, None))
+    for wrong in (coins[1:], coins.upper()):
+        with pytest.raises(ValidRefError, match="64 of the digits"):
+            parts.Lean(coins=wrong)
+
+
 @pytest.mark.checks("LE-3")
 @pytest.mark.parametrize(
     ("weights", "bounds", "rounds"),

@@ -1,10 +1,13 @@
 """What a scenario can see to be wrong is refused when it is made, by its name."""
 
+import math
+
 import numpy as np
 import pytest
 
 from valid_ref import AgentGraph, Scenario, prepare
 from valid_ref.adversary.models import Equivocation, Gaussian
+from valid_ref.cli.options import Chosen, chosen_scenario
 from valid_ref.document import DocumentError
 from valid_ref.errors import ValidRefError
 from valid_ref.graph_families import FAMILY_FORMS, family_size, parse_family
@@ -60,6 +63,7 @@ WRONG = [
     ({"graph": Equivocation()}, "'equivocation' is an attack, not a graph: give it as attack"),
     ({"graph": {"kind": "gaussian"}}, "'gaussian' is an attack, not a graph: give it as attack"),
     ({"attack": "cycle:5", "byzantine": 1}, "'cycle' is a graph, not an attack: give it as graph"),
+    ({"bounds": {"kind": []}}, "bounds.kind: [] is not one of"),
     ({"schedule": "calibrated"}, "'calibrated' is thresholds, not a schedule: give it as checks"),
     ({"attack": "gaussian:sigma=1,sigma=2", "byzantine": 1}, "attack.sigma: stands twice"),
     ({"validation": "lean", "without": "P07"}, "lean validation has no reading without P07"),
@@ -172,3 +176,28 @@ def test_sets_whose_order_does_not_count_are_sorted() -> None:
     assert Scenario(byzantine={5, 11, 4}, without={"P14", "P07"}) == Scenario(
         byzantine=(4, 5, 11), without=("P07", "P14")
     )
+
+
+@pytest.mark.checks("GU-12")
+@pytest.mark.parametrize("level", [0.2, 0.05, 0.03, 0.01, 0.001])
+def test_a_level_means_the_same_wherever_it_is_named(level: float) -> None:
+    """As an option, in the text of thresholds, in a document and in Python."""
+    by_option = chosen_scenario(None, Chosen(level=level))
+    text = f"calibrated:level={level!r}"
+    assert chosen_scenario(None, Chosen(thresholds=text)).checks == by_option.checks
+    assert Scenario(checks=text).checks == by_option.checks
+    document = {"kind": "calibrated", "level": level}
+    assert Scenario(checks={"thresholds": document}).checks == by_option.checks
+    assert Scenario(checks=parts.Check(thresholds=parts.CalibratedThresholds(level))) == by_option
+    assert by_option.checks[0].thresholds.runs == max(29, math.ceil(1 / level - 1))
+
+
+@pytest.mark.checks("GU-12")
+@pytest.mark.parametrize("level", [1e-9, 9e-7, 1e-320])
+def test_a_level_that_nobody_reaches_is_refused_with_the_least(level: float) -> None:
+    words = r"level = \S+ needs more than 1000000 rehearsals.* the least level is 1e-06"
+    with pytest.raises(ValidRefError, match=f"^--level: {words}"):
+        chosen_scenario(None, Chosen(level=level))
+    with pytest.raises(ValidRefError, match=f"^--thresholds: {words}"):
+        chosen_scenario(None, Chosen(thresholds=f"calibrated:level={level!r}"))
+    assert Scenario(checks="calibrated:level=1e-6").checks[0].thresholds.runs == 999_999

@@ -7,7 +7,10 @@ probability at most ((dT-1)/p)^|H| < 10^-17.
 import attrs
 import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
+from hypothesis import strategies as st
 
+from valid_ref.adversary.reports import LoneVictim
+from valid_ref.graph_families import complete, path
 from valid_ref.guarantees.outcome import Outcome
 from valid_ref.runs import run
 from valid_ref.scenario import Scenario
@@ -39,15 +42,28 @@ def test_with_an_adversary_on_larger_networks(scenario: Scenario) -> None:
     assert broken_promises(run(scenario)) == ()
 
 
+@st.composite
+def lone_victims(draw: st.DrawFn) -> Scenario:
+    """One honest agent, of whom all the others report that it did as they did."""
+    graph, byzantine = draw(st.sampled_from([(path(2), (1,)), (complete(3), (1, 2))]))
+    peaceful = draw(scenarios(graph, max_rounds=2, max_dimension=1))
+    attack = LoneVictim(target=draw(st.sampled_from([0.0, 0.25, 0.5, 1.0])))
+    return attrs.evolve(peaceful, byzantine=byzantine, attack=attack)
+
+
+ATTACKED = {
+    "P04": adversarial_scenarios(max_agents=4, max_rounds=2, max_dimension=1),
+    "P07": lone_victims(),
+}
+
+
 def smallest_failure(erratum: str, phases: list[Phase]) -> Scenario:
     """A scenario that breaks a promise when one repair is turned off."""
 
     def fails(scenario: Scenario) -> bool:
         return broken_promises(run(scenario)) != ()
 
-    broken = adversarial_scenarios(max_agents=4, max_rounds=2, max_dimension=1).map(
-        lambda scenario: attrs.evolve(scenario, without=(erratum,))
-    )
+    broken = ATTACKED[erratum].map(lambda scenario: attrs.evolve(scenario, without=(erratum,)))
     search = settings(
         max_examples=1500,
         database=None,
@@ -57,6 +73,13 @@ def smallest_failure(erratum: str, phases: list[Phase]) -> Scenario:
         suppress_health_check=list(HealthCheck),
     )
     return find(broken, fails, settings=search)
+
+
+@pytest.mark.checks("L2", "LV-9", "GV-4")
+@given(lone_victims())
+@settings(max_examples=20)
+def test_a_lone_honest_agent_is_not_drawn_away(scenario: Scenario) -> None:
+    assert broken_promises(run(scenario)) == ()
 
 
 @pytest.mark.parametrize("erratum", ["P04", "P07"])

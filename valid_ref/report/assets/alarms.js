@@ -13,9 +13,9 @@ function familyOf(alarm) {
 }
 
 function alarmsPart(run, number) {
-  const heading = el("h3", {}, "Alarms over time");
+  const heading = el("h2", {}, "Alarms over time");
   if (!run.alarms.length) {
-    return el("section", { class: "card" }, heading, el("p", {}, "No honest agent raises an alarm in this run."));
+    return el("section", { class: "card", "data-part": "alarms" }, heading, el("p", {}, "No honest agent raises an alarm in this run."));
   }
   const cursor = el("div", { class: "lane-cursor" });
   const share = (index) => `${((index + 0.5) / run.total_rounds) * 100}%`;
@@ -36,7 +36,10 @@ function alarmsPart(run, number) {
     const sorted = [...marks.values()].sort((a, b) => a.index - b.index);
     const crowded = (mark, place) => place > 0 && (mark.index - sorted[place - 1].index) / run.total_rounds < 0.012;
     return el("div", { class: "lane" }, el("span", { class: "lane-name" }, agent.role === "byzantine" ? `${v} ◇` : String(v)),
-      el("div", { class: "lane-track" }, sorted.map((mark, place) => el("button", {
+      el("div", { class: "lane-track" }, run.deviations.filter((one) => one.sender === v).map((one) => el("button", {
+        type: "button", tabindex: -1, class: "lane-lie", style: `left:${(one.first / run.total_rounds) * 100}%;width:${((one.last + 1 - one.first) / run.total_rounds) * 100}%`,
+        title: `Agent ${v}, rounds ${one.first + 1} to ${one.last + 1}: ${one.kind}`, onclick: () => goToMessage(number, one.message, v),
+      })), run.divergences.filter((one) => one.agent === v).map((one) => el("button", { type: "button", tabindex: -1, class: "lane-mark diverge", style: `left:${share(one.index)}`, title: `Agent ${v} leaves the specification in round ${one.index + 1}: ${one.what}`, onclick: () => { select(number, v); goToIndex(run, one.index); } }, "✗")), sorted.map((mark, place) => el("button", {
         type: "button", tabindex: -1, class: `lane-mark ${mark.family.kind}${crowded(mark, place) ? " beside" : ""}`, style: `left:${share(mark.index)}`,
         title: `Agent ${v}, round ${mark.index + 1}: ${[...mark.reasons].join(", ")} (${mark.count})`,
         onclick: () => { select(number, v); goToIndex(run, mark.index); },
@@ -44,17 +47,17 @@ function alarmsPart(run, number) {
   });
   const chart = el("div", { class: "lanes", "aria-hidden": "true" },
     el("div", { class: "lane-ground" }, ...bands, cursor), ...lanes);
-  const names = el("div", { class: "lane-phases", "aria-hidden": "true" }, run.phases.map((phase) =>
-    el("span", { style: `width:${(phase.rounds / run.total_rounds) * 100}%`, title: phase.title }, phase.title)));
+  const names = el("p", { class: "lane-phases muted" }, "Bands from left to right: ", run.phases.map((phase) =>
+    `${phase.title} (${phase.rounds === 1 ? `round ${phase.first + 1}` : `rounds ${phase.first + 1} to ${phase.first + phase.rounds}`})`).join(", "), ".");
   const draw = () => { cursor.style.left = share(run.rounds[placeOf(run)].index); };
   listen(draw);
   draw();
   const used = FAMILIES.filter((family) => run.alarms.some((alarm) => familyOf(alarm) === family));
-  const key = el("ul", { class: "legend" }, used.map((family) => el("li", {}, el("span", { class: `lane-mark still ${family.kind}`, "aria-hidden": "true" }, family.glyph), family.name)));
-  return el("section", { class: "card" }, heading, el("p", { class: "muted" }, "A row for each agent, rounds from left to right. Checks are made when a phase ends."), chart, names, key, reasonTable(run, number));
+  const key = el("ul", { class: "legend" }, run.deviations.length > 0 && el("li", {}, el("span", { class: "lane-lie still", "aria-hidden": "true" }), "deviates"), run.divergences.length > 0 && el("li", {}, el("span", { class: "lane-mark diverge still", "aria-hidden": "true" }, "✗"), "leaves the specification"), used.map((family) => el("li", {}, el("span", { class: `lane-mark still ${family.kind}`, "aria-hidden": "true" }, family.glyph), family.name)));
+  return el("section", { class: "card", "data-part": "alarms" }, heading, el("p", { class: "muted" }, "A row for each agent, rounds from left to right. Checks are made when a phase ends."), chart, names, key, reasonTable(run, number));
 }
 
-function reasonTable(run) {
+function reasonTable(run, number) {
   const groups = new Map();
   for (const alarm of run.alarms) {
     const group = groups.get(alarm.reason) || { ...alarm, agents: new Set(), total: 0 };
@@ -66,10 +69,11 @@ function reasonTable(run) {
     el("th", { scope: "row" }, el("code", {}, group.reason)),
     el("td", {}, group.meaning),
     el("td", {}, clauseLink(group.clause)),
-    el("td", {}, group.agents.size > 8 ? `${group.agents.size} agents` : [...group.agents].join(", ")),
+    el("td", {}, group.agents.size > 8 ? `${group.agents.size} agents` : agentWords([...group.agents])),
     el("td", { class: "figure" }, String(group.total)),
-    el("td", { class: "figure" }, el("button", { type: "button", class: "quiet small", onclick: () => goToIndex(run, group.index) }, `round ${group.index + 1}`))));
-  return el("div", { class: "scroll" }, el("table", { class: "plain" }, el("caption", {}, "Reasons"),
-    el("thead", {}, el("tr", {}, ["reason", "what it means", "clause", "raised by", "times", "first in"].map((name) => el("th", { scope: "col" }, name)))),
+    el("td", {}, behind(run, group), group.cause && [" ", el("button", { type: "button", class: "quiet small cause", onclick: () => goToMessage(number, group.cause) }, "show the message")]),
+    el("td", { class: "figure" }, el("button", { type: "button", class: "quiet small", onclick: () => goToAlarm(number, group) }, `round ${group.index + 1}`))));
+  return el("div", { class: "scroll", role: "region", "aria-label": "Reasons of alarms" }, el("table", { class: "plain" }, el("caption", {}, "Reasons"),
+    el("thead", {}, el("tr", {}, ["reason", "what it means", "clause", "raised by", "times", "caused by", "first in"].map((name) => heading(name)))),
     el("tbody", {}, rows)));
 }

@@ -1,6 +1,7 @@
 // The network: agents by shape and label, messages by line style and word.
 
-const SPARSE = 12;
+const SPARSE = 14;
+const WORDED = 8; // up to so many edges every message has its word; beyond, those that deviate
 
 function graphPart(run, number) {
   const sparse = run.edges.length <= SPARSE;
@@ -30,8 +31,9 @@ function graphPart(run, number) {
       for (const group of variants(run, round, sender)) {
         for (const receiver of group.receivers) {
           const mine = sender === chosen || receiver === chosen;
-          if (!sparse && !group.altered && !mine) continue;
-          arrow(run, number, { group, sender, receiver, points, radius, sparse, mine, lines, words, round });
+          const pointed = isPointed(number, round, sender, receiver);
+          if (!sparse && !group.altered && !mine && !pointed) continue;
+          arrow(run, number, { group, sender, receiver, points, radius, sparse, mine, pointed, lines, words, round });
         }
       }
     });
@@ -39,14 +41,19 @@ function graphPart(run, number) {
     const fresh = new Set(run.alarms.filter((alarm) => alarm.index === round.index).map((alarm) => alarm.agent));
     if (sparse) run.agents.forEach((_agent, v) => words.append(...caption(run, round, v, points[v], radius)));
     figures.forEach((figure, v) => dress(run, figure, v, { chosen, alarmed, fresh, round }));
+    for (const one of run.divergences) {
+      if (one.index > round.index) continue;
+      const now = one.index === round.index;
+      words.append(divergeMark(points[one.agent].x - radius * 0.95, points[one.agent].y - radius * 0.95, now ? 1.3 : 0.9, `Agent ${one.agent} left the specification in round ${one.index + 1}`));
+    }
   }
   listen(draw);
   draw();
-  return el("figure", { class: "graph-figure" }, picture, legend(run, sparse));
+  return el("figure", { class: "graph-figure" }, picture, legend(run, sparse, number));
 }
 
 function placed(run, radius) {
-  const margin = radius + 40;
+  const margin = radius + (run.edges.length <= SPARSE ? 62 : 40);
   const xs = run.agents.map((agent) => agent.x);
   const ys = run.agents.map((agent) => agent.y);
   const spanX = Math.max(...xs) - Math.min(...xs);
@@ -113,7 +120,7 @@ function dress(run, figure, v, { chosen, alarmed, fresh, round }) {
   figure.setAttribute("tabindex", v === chosen ? 0 : -1);
   const role = { byzantine: "Byzantine", honest: "honest", unknown: "role not recorded" }[agent.role];
   const belief = round.beliefs[v] ? `, ${round.beliefs[v]}` : "";
-  figure.setAttribute("aria-label", `Agent ${v}, ${role}${alarm ? ", has an alarm" : ""}${belief}`);
+  figure.setAttribute("aria-label", `Agent ${v}, ${role}${alarm ? ", has an alarm" : ""}${run.divergences.some((one) => one.agent === v && one.index <= round.index) ? ", has left the specification" : ""}${belief}`);
 }
 
 function walk(event, run, number, figures) {
@@ -131,7 +138,7 @@ function walk(event, run, number, figures) {
 }
 
 // One directed message: a bent arrow, solid if honest code says it, dashed with its word if not.
-function arrow(run, number, { group, sender, receiver, points, radius, sparse, mine, lines, words, round }) {
+function arrow(run, number, { group, sender, receiver, points, radius, sparse, mine, pointed, lines, words, round }) {
   const from = points[sender];
   const to = points[receiver];
   const length = Math.hypot(to.x - from.x, to.y - from.y);
@@ -145,12 +152,14 @@ function arrow(run, number, { group, sender, receiver, points, radius, sparse, m
   const message = run.messages[group.message];
   const quiet = message.word === "nothing new" || message.word === "silent";
   const kind = group.altered ? "altered" : mine && !sparse ? "mine" : "plain";
+  const d = `M${start.x},${start.y} Q${middle.x},${middle.y} ${end.x},${end.y}`;
+  if (pointed) lines.append(svg("path", { d, class: "pointed-line" }));
   lines.append(svg("path", {
-    d: `M${start.x},${start.y} Q${middle.x},${middle.y} ${end.x},${end.y}`,
+    d,
     class: `word-line ${kind}${quiet ? " quiet" : ""}`, "marker-end": `url(#head-${kind}-${number})`,
   }, svg("title", {}, `${sender} to ${receiver}: ${message.text}`)));
   const text = label(run, round, group, sender);
-  if (!text || (!group.altered && (!sparse || message.word === "nothing new"))) return;
+  if (!text || (!group.altered && (run.edges.length > WORDED || message.word === "nothing new"))) return;
   const at = sparse ? 0.36 : 0.62;
   const x = (1 - at) ** 2 * start.x + 2 * at * (1 - at) * middle.x + at ** 2 * end.x;
   const y = (1 - at) ** 2 * start.y + 2 * at * (1 - at) * middle.y + at ** 2 * end.y;
@@ -169,15 +178,16 @@ function label(run, round, group, sender) {
   return several ? (word ? "nothing" : group.letter) : "";
 }
 
-function legend(run, sparse) {
+function legend(run, sparse, number) {
   const roles = new Set(run.agents.map((agent) => agent.role));
   const row = (picture, text) => el("li", {}, picture, text);
   const icon = (...children) => svg("svg", { viewBox: "-16 -12 32 24", class: "icon", "aria-hidden": "true" }, ...children);
   return el("figcaption", {}, el("ul", { class: "legend" },
     roles.has("unknown") ? row(icon(svg("rect", { x: -8, y: -8, width: 16, height: 16, rx: 4, class: "shape unknown" })), "role not recorded") : null,
     roles.has("honest") ? row(icon(svg("circle", { r: 8.5, class: "shape honest" })), "honest") : null,
-    roles.has("byzantine") ? row(icon(svg("path", { d: "M0,-11 L11,0 L0,11 L-11,0 z", class: "shape byzantine" })), "Byzantine") : null,
+    roles.has("byzantine") ? row(icon(svg("path", { d: "M0,-11 L11,0 L0,11 L-11,0 z", class: "shape byzantine", fill: `url(#hatch-${number})` })), "Byzantine") : null,
     row(icon(svg("path", { d: "M0,-10 L11,9 L-11,9 z", class: "badge-icon" }), svg("text", { "text-anchor": "middle", y: 7, "font-size": 14, class: "badge-text" }, "!")), "has an alarm"),
+    run.divergences.length ? row(icon(divergeMark(0, 0, 0.8, "")), "has left the specification") : null,
     row(icon(svg("line", { x1: -14, x2: 14, y1: 0, y2: 0, class: "word-line plain" })), "what honest code says, the same to all"),
     sparse ? null : row(icon(svg("line", { x1: -14, x2: 14, y1: 0, y2: 0, class: "word-line mine" })), "messages of the selected agent"),
     row(icon(svg("line", { x1: -14, x2: 14, y1: 0, y2: 0, class: "word-line altered" })), "something else; letters tell different messages apart")));

@@ -3,7 +3,8 @@
 function main() {
   document.getElementById("subtitle").textContent = view.subtitle;
   document.getElementById("made").textContent = `Made by valid-ref ${view.version} (${view.format}).`;
-  readAddress();
+  const { wanted, wrong } = readAddress(location.hash === "#main" || location.hash.startsWith("#clause-") ? "" : location.hash);
+  state.active = wanted.run ?? 0;
   theme();
   if (view.story) {
     const story = document.getElementById("story");
@@ -23,35 +24,28 @@ function main() {
   }
   listen(redrawCursors);
   drawPlots();
+  fitTables();
+  const guide = tour();
+  if (location.hash) follow(guide);
+  else if (guide) guide.go(0, false);
+  else if (view.runs.length) { state.position = Math.max(0, firstPlace(lead())); changed(); }
+  if (wrong.length) complain(wrong);
+  listen(writeAddress);
+  addEventListener("hashchange", () => follow(guide));
   let width = innerWidth;
   addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; drawPlots(); } });
   document.documentElement.dataset.ready = "true";
 }
 
-// A page can be opened at a place: page.html#round=12&agent=4&run=1
-function readAddress() {
-  const wanted = new URLSearchParams(location.hash.slice(1));
-  const run = Number(wanted.get("run") || 0);
-  if (run in view.runs) state.active = run;
-  if (!view.runs.length) return;
-  const shown = view.runs[state.active];
-  const learning = shown.phases.find((phase) => phase.name === "LearnModel");
-  const end = learning ? shown.rounds.findLastIndex((round) => round.index < learning.first + learning.rounds) : shown.rounds.length - 1;
-  const start = view.story ? end : (events(shown)[0] ?? 0);
-  const place = wanted.has("round") ? shown.rounds.findIndex((round) => round.index + 1 >= Number(wanted.get("round"))) : start;
-  state.position = place < 0 ? shown.rounds.length - 1 : place;
-  const agent = Number(wanted.get("agent"));
-  if (wanted.has("agent") && agent in shown.agents) state.selected[state.active] = agent;
-}
-
 function panel(run, number) {
-  const inner = [
-    outcomePart(run), divergencesPart(run),
-    el("div", { class: "watch" },
-      el("section", { class: "card stage" }, graphPart(run, number)),
-      el("div", { class: "aside" }, roundCard(run), agentCard(run, number))),
-    alarmsPart(run, number), plotsPart(run, number), checksPart(run), costsPart(run), factsPart(run),
-  ];
+  const watch = el("div", { class: "watch" },
+    el("div", { class: "pictures" }, el("section", { class: "card stage", "data-part": "network" }, graphPart(run, number)), sequencePart(run, number)),
+    el("div", { class: "aside" }, roundCard(run, number), agentCard(run, number)));
+  const harm = view.harm && number === 0 ? harmPart(view.harm) : null;
+  const parts = [causesPart(run, number), alarmsPart(run, number), checksPart(run, number), plotsPart(run, number)];
+  const inner = view.tour.length
+    ? [watch, harm, ...parts, outcomePart(run), costsPart(run), factsPart(run)]
+    : [divergencesPart(run, number), outcomePart(run), watch, ...parts, costsPart(run), factsPart(run)];
   return el("section", { class: "run", id: `run-${number}`, "aria-label": run.label }, inner.filter(Boolean));
 }
 
@@ -86,6 +80,20 @@ function tabs(panels) {
     drawPlots();
   }
   show(state.active);
+  showRun = show;
+}
+
+// Another run under the tabs, if there are tabs.
+let showRun = () => {};
+let stopPlaying = () => {};
+
+// A run, a round of it, and an agent.
+function moveTo({ run, index, agent }) {
+  if (run !== state.active) showRun(run);
+  const place = view.runs[run].rounds.findIndex((round) => round.index >= index);
+  state.position = place < 0 ? lastPosition() : place;
+  state.selected[run] = agent;
+  changed();
 }
 
 function lead() {
@@ -103,19 +111,23 @@ function player() {
   const box = document.getElementById("player");
   const slider = el("input", { type: "range", id: "slider", min: 0, step: 1, "aria-label": "Round", oninput: () => goTo(Number(slider.value)) });
   const name = el("p", { class: "player-name", id: "round-name" });
-  const strip = el("div", { class: "strip", role: "group", "aria-label": "Phases" });
+  const strip = el("div", { class: "strip", role: "group", "aria-label": "Phases: go to the first round of one" });
   const button = (id, text, label, action) => el("button", { type: "button", id, "aria-label": label, title: label, onclick: action }, text);
   const play = button("play", symbol(PLAY), "Play (space)", toggle);
   const speed = el("select", { id: "speed", "aria-label": "Rounds per second", onchange: () => { state.speed = Number(speed.value); if (state.playing) start(); } },
     SPEEDS.map((value) => el("option", { value, selected: value === state.speed }, `${value} per s`)));
   const jump = button("next-event", "next event", "Next event (n)", () => nextEvent(1));
-  box.append(
+  box.append(...[
     el("div", { class: "player-row" },
       el("div", { class: "buttons" }, button("first", symbol("M6 5v14 M19 5l-9 7 9 7z"), "First round (home)", () => goTo(0)), button("back", symbol("M17 5l-10 7 10 7z"), "Step back (left arrow)", () => goTo(state.position - 1)),
         play, button("forward", symbol("M7 5l10 7-10 7z"), "Step forward (right arrow)", () => goTo(state.position + 1)), button("last", symbol("M18 5v14 M5 5l9 7-9 7z"), "Last round (end)", () => goTo(lastPosition()))),
       name, jump, speed),
     el("div", { class: "slider-box" }, slider, strip),
-    el("p", { class: "keys muted" }, el("kbd", {}, "space"), " play, ", el("kbd", {}, "←"), " ", el("kbd", {}, "→"), " step, ", el("kbd", {}, "[ ]"), " phase, ", el("kbd", {}, "n"), " ", el("kbd", {}, "p"), " event, ", el("kbd", {}, "home"), " ", el("kbd", {}, "end")));
+    el("p", { class: "keys muted" }, el("kbd", {}, "space"), " play, ", el("kbd", {}, "←"), " ", el("kbd", {}, "→"), " step, ", el("kbd", {}, "[ ]"), " phase, ", el("kbd", {}, "n"), " ", el("kbd", {}, "p"), " event, ", el("kbd", {}, "home"), " ", el("kbd", {}, "end")),
+    leftOut(),
+    el("ul", { class: "legend tick-key", "aria-hidden": "true" }, view.runs.some((run) => run.divergences.length) && el("li", {}, el("span", { class: "tick diverge still" }), "leaves the specification"),
+      view.runs.some((run) => run.deviations.length) && el("li", {}, el("span", { class: "tick cheat still" }), "somebody deviates"), view.runs.some((run) => run.alarms.length) && el("li", {}, el("span", { class: "tick alarm still" }), "alarms are raised")),
+  ].filter(Boolean));
   box.hidden = false;
   let timer = 0;
   let shown = null;
@@ -146,6 +158,7 @@ function player() {
     const next = direction > 0 ? begins.find((place) => place > state.position) : begins.findLast((place) => place < state.position);
     if (next != null) goTo(next);
   }
+  stopPlaying = () => { if (state.playing) stop(); };
   const actions = {
     " ": toggle, ArrowLeft: () => goTo(state.position - 1), ArrowRight: () => goTo(state.position + 1), Home: () => goTo(0), End: () => goTo(lastPosition()),
     "]": () => nextPhase(1), "[": () => nextPhase(-1), n: () => nextEvent(1), p: () => nextEvent(-1),
@@ -170,6 +183,10 @@ function player() {
       shown = run;
       strip.replaceChildren(...stripParts(run));
     }
+    for (const name of strip.querySelectorAll(".phase-name")) {
+      if (Number(name.dataset.phase) === round.phase) name.setAttribute("aria-current", "step");
+      else name.removeAttribute("aria-current");
+    }
     slider.max = lastPosition();
     slider.value = state.position;
     slider.setAttribute("aria-valuetext", roundName(run, round));
@@ -180,6 +197,12 @@ function player() {
   draw();
 }
 
+// What a page of a long or large run leaves out, said where one looks for it.
+function leftOut() {
+  const said = view.runs.filter((run) => run.omitted.length).map((run) => `${view.runs.length > 1 ? `${run.label}: ` : ""}${run.omitted.join("; ")}`);
+  return said.length ? el("p", { class: "muted", id: "left-out" }, `This page shows a part only: ${said.join(". ")}.`) : null;
+}
+
 function stripParts(run) {
   const count = run.rounds.length;
   const share = (place) => (count < 2 ? 50 : (place / (count - 1)) * 100);
@@ -187,14 +210,25 @@ function stripParts(run) {
   const phases = run.phases.map((phase, number) => {
     const left = number ? share(begins[number] - 0.5) : 0;
     const right = number + 1 < begins.length ? share(begins[number + 1] - 0.5) : 100;
-    return el("button", { type: "button", class: `phase ${number % 2 ? "odd" : "even"}`, style: `left:${left}%;width:${right - left}%`, title: phase.about, onclick: () => goTo(begins[number]) }, phase.title);
+    return el("div", { class: `phase ${number % 2 ? "odd" : "even"}`, style: `left:${left}%;width:${right - left}%`, title: phase.title });
   });
-  const alarmed = new Set(run.alarms.map((alarm) => alarm.index));
-  const marks = run.rounds.flatMap((round, place) => [
-    round.edges.length ? el("span", { class: "tick cheat", style: `left:${share(place)}%` }) : null,
-    alarmed.has(round.index) ? el("span", { class: "tick alarm", style: `left:${share(place)}%` }) : null,
+  const names = run.phases.map((phase, number) => el("button", { type: "button", class: "phase-name", "data-phase": number, title: phase.about, onclick: () => goTo(begins[number]) }, phase.title, el("span", { class: "unseen" }, ` from round ${phase.first + 1}`)));
+  const places = { cheat: new Set(), alarm: new Set(), diverge: new Set() };
+  for (const one of shownRuns()) {
+    const alarmed = new Set(one.alarms.map((alarm) => alarm.index));
+    const diverging = new Set(one.divergences.map((found) => found.index));
+    one.rounds.forEach((round, place) => {
+      if (round.edges.length) places.cheat.add(place);
+      if (alarmed.has(round.index)) places.alarm.add(place);
+      if (diverging.has(round.index)) places.diverge.add(place);
+    });
+  }
+  const marks = run.rounds.flatMap((_round, place) => [
+    places.diverge.has(place) ? el("span", { class: "tick diverge", style: `left:${share(place)}%` }) : null,
+    places.cheat.has(place) ? el("span", { class: "tick cheat", style: `left:${share(place)}%` }) : null,
+    places.alarm.has(place) ? el("span", { class: "tick alarm", style: `left:${share(place)}%` }) : null,
   ]).filter(Boolean);
-  return [el("div", { class: "ticks", "aria-hidden": "true" }, marks), el("div", { class: "phases" }, phases)];
+  return [el("div", { class: "ticks", "aria-hidden": "true" }, marks), el("div", { class: "phases", "aria-hidden": "true" }, phases), el("div", { class: "phase-names" }, names)];
 }
 
 function theme() {

@@ -45,16 +45,16 @@ function plotsPart(run, number) {
       rounds: series.rounds, curves: [{ values: statistic.course, kind: "main", label: "statistic" }], threshold: far ? null : statistic.threshold,
     }));
   }
-  return el("section", { class: "card" }, el("h3", {}, "Learning"), el("div", { class: "plots" }, figures));
+  return el("section", { class: "card", "data-part": "learning" }, el("h2", {}, "Learning"), el("div", { class: "plots" }, figures));
 }
 
-function figure(run, number, { title, caption, verdict, rounds, curves, threshold }) {
+function figure(run, number, { title, caption, verdict, rounds, curves, threshold, limit = "threshold" }) {
   const target = el("div", { class: "plot", role: "img", "aria-label": `${title}. ${caption}` });
   const key = el("ul", { class: "legend plot-key", "aria-hidden": "true" },
     curves.filter((curve) => curve.kind !== "faint").map((curve) => el("li", {}, el("span", { class: `dash ${curve.kind}` }), curve.label)),
-    threshold != null && el("li", {}, el("span", { class: "dash limit" }), "threshold"));
+    threshold != null && el("li", {}, el("span", { class: "dash limit" }), limit));
   plots.push({ run, number, target, rounds, curves, threshold, chart: null });
-  return el("figure", { class: "plot-figure" }, el("h4", {}, title, verdict && el("span", { class: `verdict ${verdict}` }, ` ${MARKS[verdict]}`)), key, target, el("figcaption", {}, caption));
+  return el("figure", { class: "plot-figure" }, el("h3", {}, title, verdict && el("span", { class: `verdict ${verdict}` }, ` ${MARKS[verdict]}`)), key, target, el("figcaption", {}, caption));
 }
 
 // Draw, or draw anew after a change of theme or width; curves are on a logarithmic scale.

@@ -10,6 +10,8 @@ const state = {
   active: 0,
   playing: false,
   speed: 8,
+  message: null,
+  tour: null,
   selected: view.runs.map((run) => firstCheat(run)),
 };
 
@@ -41,11 +43,55 @@ function prose(html, attributes = {}) {
 
 function firstCheat(run) {
   const agent = run.agents.findIndex((one) => one.role === "byzantine");
-  return agent < 0 ? 0 : agent;
+  return agent >= 0 ? agent : run.divergences.length ? run.divergences[0].agent : 0;
 }
 
 function plural(count, word) {
   return `${count} ${word}${count === 1 ? "" : "s"}`;
+}
+
+// A table that can be scrolled sideways where it does not fit.
+function table(name, heads, rows, kind = "plain") {
+  return el("div", { class: "scroll", role: "region", "aria-label": name },
+    el("table", { class: kind }, el("thead", {}, el("tr", {}, heads.map((head) => heading(head)))), el("tbody", {}, rows)));
+}
+
+// Meanings of column heads, for hover and for screen readers.
+const HEADS = {
+  times: "how often the alarm was raised, by all agents together",
+  "raised by": "the honest agents that raise it",
+  "caused by": "whose lie is behind it, and in which phase",
+  clause: "the clause of the specification that demands it",
+  "first in": "the first round after which it is raised",
+  "what the checks can see": "which checks of honest agents can notice it, and which cannot",
+  "messages per agent": "messages that an agent sends in this phase, on average",
+  "numbers per agent": "numbers in all messages that an agent sends in this phase, on average",
+  "last agreed": "the last item of this agent that is as the specification demands",
+  expected: "what the specification demands",
+  found: "what the recording has",
+};
+
+function heading(name) {
+  const meaning = HEADS[name];
+  return el("th", { scope: "col", title: meaning }, name, meaning && el("span", { class: "unseen" }, `: ${meaning}`));
+}
+
+// Mark what is wider than its place, and let the keyboard scroll it.
+function fitTables() {
+  const fit = (box) => {
+    const wide = box.scrollWidth > box.clientWidth + 1;
+    box.classList.toggle("wide", wide);
+    if (wide) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
+  };
+  const watch = new ResizeObserver((entries) => entries.forEach((entry) => fit(entry.target)));
+  for (const box of document.querySelectorAll(".scroll")) { fit(box); watch.observe(box); }
+}
+
+// "agent 1", "agents 1 and 2", "agents 1, 2 and 3"
+function agentWords(agents) {
+  const all = agents.map(String);
+  return all.length === 1 ? `agent ${all[0]}` : `agents ${all.slice(0, -1).join(", ")} and ${all.at(-1)}`;
 }
 
 function names(agents) {
@@ -140,7 +186,7 @@ function select(runNumber, agent) {
   changed();
 }
 
-// Positions at which something happens: somebody cheats for the first time in a phase, or an alarm.
+// Positions at which something happens: somebody cheats for the first time in a phase, diverges, or has an alarm.
 function events(run) {
   return (run.events ||= (() => {
     const found = new Set();
@@ -151,7 +197,7 @@ function events(run) {
         cheated.add(round.phase);
         found.add(place);
       }
-      if (alarmed.has(round.index)) found.add(place);
+      if (alarmed.has(round.index) || run.divergences.some((one) => one.index === round.index)) found.add(place);
     });
     return [...found].sort((a, b) => a - b);
   })());

@@ -14,6 +14,7 @@ import numpy as np
 from valid_ref.alarms import Alarm, Raised
 from valid_ref.document import read_json, schema, structure, unstructure
 from valid_ref.execution import execute
+from valid_ref.inputs import read_text
 from valid_ref.lattice import (
     FloatVector,
     GradientSource,
@@ -124,11 +125,7 @@ def save_case(case: ConformCase, path: Path) -> None:
 
 def load_case(path: Path) -> ConformCase:
     """Read a case from a file."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConformError(f"cannot read {path}: {error}", clause="CF-15") from None
-    return case_from_json(text)
+    return case_from_json(read_text(path, ConformError, "CF-15"))
 
 
 def case_schema() -> dict[str, Any]:
