@@ -34,6 +34,11 @@ class StatisticsSetting:
     runs: int
 
     @property
+    def checks(self) -> tuple[str, ...]:
+        """The names of the checks, in the order of the gammas."""
+        return tuple(map(weighting_name, self.gammas))
+
+    @property
     def achieved(self) -> Fraction:
         """What an honest run alarms with, at most, in any test: the level, or somewhat less.
 
@@ -54,6 +59,11 @@ class StatisticsSetting:
 def weighting_name(gamma: float) -> str:
     """The name of the check with this gamma."""
     return f"gamma={gamma}"
+
+
+def segment_check(end: int, gamma: float) -> str:
+    """The name of the check with this gamma of a segment that ends with this round."""
+    return f"to round {end}, {weighting_name(gamma)}"
 
 
 def weightings_of(setting: StatisticsSetting, limits: Sequence[Limits]) -> dict[float, Weighting]:
@@ -189,17 +199,19 @@ def thresholds(
     """
     return calibrated(
         setting,
-        _honest(setting, summaries, "pilot", setting.pilots),
-        _honest(setting, summaries, "calibrate", setting.runs),
+        honest_runs(setting.checks, summaries, "pilot", setting.pilots),
+        honest_runs(setting.checks, summaries, "calibrate", setting.runs),
     )
 
 
-def _honest(
-    setting: StatisticsSetting, summaries: Sequence[Mapping[str, Any]], purpose: str, wanted: int
+def honest_runs(
+    checks: Sequence[str], summaries: Sequence[Mapping[str, Any]], purpose: str, wanted: int
 ) -> list[Statistics]:
     """The statistics of the runs for this purpose; fewer than wanted are refused.
 
     One that is left out because it diverged would make the others look better than honest runs.
+
+    Implements: EX-10.
     """
     chosen = [summary for summary in summaries if summary["purpose"] == purpose]
     lost = [summary["job"] for summary in chosen if summary["outcome"] == "diverged"]
@@ -214,16 +226,16 @@ def _honest(
             f"{len(chosen)} of {wanted} {purpose} runs have finished: no thresholds yet",
             clause="EX-10",
         )
-    return [statistics_of(setting, summary) for summary in chosen]
+    return [statistics_of(checks, summary) for summary in chosen]
 
 
-def statistics_of(setting: StatisticsSetting, summary: Mapping[str, Any]) -> Statistics:
-    """The statistics of a finished run, in the order of the gammas."""
+def statistics_of(checks: Sequence[str], summary: Mapping[str, Any]) -> Statistics:
+    """The statistics of a finished run, in the order of these checks."""
     found = {
         entry["check"]: (entry["optimality"], entry["heterogeneity"])
         for entry in summary["statistics"]
     }
-    return tuple(found[weighting_name(gamma)] for gamma in setting.gammas)
+    return tuple(found[check] for check in checks)
 
 
 def detection(setting: StatisticsSetting, summaries: Sequence[Mapping[str, Any]]) -> Detection:
@@ -232,7 +244,7 @@ def detection(setting: StatisticsSetting, summaries: Sequence[Mapping[str, Any]]
     Implements: EX-10.
     """
     weightings = thresholds(setting, summaries)
-    honest = _honest(setting, summaries, "calibrate", setting.runs)
+    honest = honest_runs(setting.checks, summaries, "calibrate", setting.runs)
     measured = [
         summary
         for summary in summaries
@@ -259,7 +271,7 @@ def _rate(
 ) -> Rate:
     place = setting.gammas.index(gamma)
     finished = [summary for summary in group if summary["outcome"] == "finished"]
-    found = [statistics_of(setting, summary)[place] for summary in finished]
+    found = [statistics_of(setting.checks, summary)[place] for summary in finished]
     raised = [alarms(weighting, statistic) for statistic in found]
     quiet = _mean_heterogeneity([run[place] for run in honest])
     attack = group[0]["attack"]
@@ -283,7 +295,8 @@ def _joint(
     group: Sequence[Mapping[str, Any]],
 ) -> Joint:
     raised = [
-        summary["outcome"] == "diverged" or alarmed(weightings, statistics_of(setting, summary))
+        summary["outcome"] == "diverged"
+        or alarmed(weightings, statistics_of(setting.checks, summary))
         for summary in group
     ]
     return Joint(label, len(group), sum(raised))

@@ -27,9 +27,10 @@ from torch_backend.config.experiment import Experiment, Job, experiment_document
 from torch_backend.data.dataset import Dataset
 from torch_backend.distributed import RefusedElsewhereError, Team, TeamError, share
 from torch_backend.errors import BackendError, ConfigError
-from torch_backend.job import Work, run_job
+from torch_backend.job import Work
 from torch_backend.process import ALONE, Options, Stop, StoppedError, Watch, locked
 from torch_backend.program import require_device
+from torch_backend.respond import require_alone, run_any
 from torch_backend.rules.rule import check_rule
 from valid_ref import __version__
 from valid_ref.errors import ValidRefError
@@ -105,7 +106,8 @@ def run_experiment(
         todo = jobs(experiment)
         names = [job.name for job in todo]
         # A run that is validated needs the thresholds of all calibration runs.
-        parts = _by_purpose(todo) if experiment.validate else [todo]
+        judged = experiment.validate or experiment.response is not None
+        parts = _by_purpose(todo) if judged else [todo]
         if processes == 1:
             work = Work(
                 directory=directory,
@@ -116,7 +118,7 @@ def run_experiment(
                 header=own,
             )
             for job in todo:
-                run_job(work, job, watch, stop)
+                run_any(work, job, watch, stop)
                 team.tell(lambda: results.gather(directory, names))
         else:
             _Several(directory, experiment, data, options, own).run(parts, processes, watch, stop)
@@ -138,6 +140,7 @@ def _require_fit(team: Team, experiment: Experiment, options: Options, processes
             "job; leave out --jobs, or start without torchrun",
             clause="EX-18",
         )
+    require_alone(team, experiment.rules)
     graph = build_graph(experiment)
     honest_agents(graph, experiment.byzantine)  # refuses an agent that the graph has not
     for rule in experiment.rules:
@@ -258,7 +261,7 @@ def _work(several: _Several, tasks: Any, reports: Any, halt: Any) -> None:
                 job = tasks.get(timeout=POLL_SECONDS)
                 if job is None:
                     return
-                run_job(work, job, watch, stop)
+                run_any(work, job, watch, stop)
                 reports.put(None)
     except ValidRefError as error:
         reports.put(error)

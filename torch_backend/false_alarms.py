@@ -7,6 +7,7 @@ independent, and each is an alarm at most with the level of the thresholds (GU-1
 import concurrent.futures
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -30,8 +31,10 @@ from torch_backend.experiments import header, require_program
 from torch_backend.process import Options, Stop, StoppedError, locked, prepare_process
 from torch_backend.program import Program, require_device
 from torch_backend.rules import ValidRule
+from torch_backend.segments import segment_groups, segment_setting
 from valid_ref.guarantees.calibration import Statistics
 from valid_ref.guarantees.proportion import clopper_pearson
+from valid_ref.protocols.parameters import Weighting
 from valid_ref.workers import Workers
 
 LINES, FOUND = "statistics.jsonl", "false-alarms.json"
@@ -165,13 +168,32 @@ def judge(study: Study, known: Mapping[int, Statistics | None]) -> FalseAlarms:
 
     Implements: EX-19.
     """
-    setting = calibration_setting(study.experiment)
     pilots, count = [_finished(known, seed) for seed in study.pilots], 0
     for ranked, own in study.sets():
-        weightings = calibrated(setting, pilots, [_finished(known, seed) for seed in ranked])
+        weightings = _checks(study, pilots, [_finished(known, seed) for seed in ranked])
         run = known[own]
         count += run is None or alarmed(weightings, run)
-    return FalseAlarms(study.judged, count, float(setting.achieved))
+    return FalseAlarms(study.judged, count, float(_promised(study)))
+
+
+def _checks(
+    study: Study, pilots: Sequence[Statistics], runs: Sequence[Statistics]
+) -> Mapping[float, Weighting]:
+    """Calibrated checks in the order of the statistics, those of all segments where there are any.
+
+    Implements: EX-19, EX-22.
+    """
+    if study.experiment.response is None:
+        return calibrated(calibration_setting(study.experiment), pilots, runs)
+    groups = segment_groups(segment_setting(study.experiment), pilots, runs)
+    return dict(enumerate(weighting for group in groups for weighting in group))
+
+
+def _promised(study: Study) -> Fraction:
+    """With what probability an honest run alarms at most."""
+    if study.experiment.response is None:
+        return calibration_setting(study.experiment).achieved
+    return segment_setting(study.experiment).achieved
 
 
 def _finished(known: Mapping[int, Statistics | None], seed: int) -> Statistics:

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +30,12 @@ from torch_backend.process import ALONE, Options, Stop, StoppedError, Watch, loc
 from torch_backend.program import Program
 from torch_backend.recording import record
 from torch_backend.results import (
+    AFTER,
     CHECKPOINT,
     CURVE,
+    SEGMENTS,
     SUMMARY,
+    VALIDATED,
     CurveRow,
     append_row,
     cut_curve,
@@ -247,7 +250,13 @@ class Work:
         return KeptRuns(self.options.cache), content(self.header, job)
 
 
-def run_job(work: Work, job: Job, watch: Watch, stop: Stop) -> dict[str, Any]:
+Finish = Callable[[Work, Job, Path, Watch, Stop], dict[str, Any]]
+"""Learns to the end in the folder of a job, and writes the summary."""
+
+
+def run_job(
+    work: Work, job: Job, watch: Watch, stop: Stop, finish: Finish | None = None
+) -> dict[str, Any]:
     """The summary of a job: read if it is there, else computed from its last checkpoint on.
 
     Implements: EX-14, EX-18.
@@ -256,7 +265,7 @@ def run_job(work: Work, job: Job, watch: Watch, stop: Stop) -> dict[str, Any]:
     with contextlib.ExitStack() as held:
         found = work.team.tell(lambda: _found(work, job, folder, held, watch))
         if found is None:
-            found = _finished(work, job, folder, watch, stop)
+            found = (finish or _finished)(work, job, folder, watch, stop)
         if work.team.first:
             _clear(folder)
     return found
@@ -278,18 +287,24 @@ def _found(
     (folder / CURVE).unlink(missing_ok=True)  # of a job that was begun here
     for row in run.rows:
         append_row(folder / CURVE, job.name, row)
-    _write_summary(folder, run.summary)
+    write_summary(folder, run.summary)
     watch(job.name, run.summary["rounds"])
     return dict(run.summary)
 
 
-def _write_summary(folder: Path, summary: Mapping[str, Any]) -> None:
+def write_summary(folder: Path, summary: Mapping[str, Any]) -> None:
+    """The end of a job, written once.
+
+    Implements: EX-14.
+    """
     replace_file(folder / SUMMARY, json.dumps(summary, indent=1) + "\n")
 
 
 def _clear(folder: Path) -> None:
     """Remove what only an unfinished job needs, and what a kill has left behind."""
-    for name in (CHECKPOINT, f"{CHECKPOINT}.partial", f"{CURVE}.tmp", f"{SUMMARY}.tmp"):
+    states = CHECKPOINT, VALIDATED, AFTER
+    partial = (f"{name}.partial" for name in states)
+    for name in (*states, *partial, *(f"{name}.tmp" for name in (CURVE, SEGMENTS, SUMMARY))):
         (folder / name).unlink(missing_ok=True)
     for left in (folder / TRANSCRIPTS, *folder.glob(".recording-*")):
         shutil.rmtree(left, ignore_errors=True)
@@ -297,7 +312,7 @@ def _clear(folder: Path) -> None:
 
 def _finished(work: Work, job: Job, folder: Path, watch: Watch, stop: Stop) -> dict[str, Any]:
     """Learn to the end, validate where that is asked for, and write the summary."""
-    begun, whole = time.perf_counter(), _program(work, job)
+    begun, whole = time.perf_counter(), program_of(work, job)
     agents = whole.graph.agents
     program = attrs.evolve(whole, shard=share(work.team, agents, work.options.chunk_of(agents)))
     every = work.options.checkpoint_every
@@ -326,7 +341,7 @@ def _finished(work: Work, job: Job, folder: Path, watch: Watch, stop: Stop) -> d
     return found
 
 
-def _program(work: Work, job: Job) -> Program:
+def program_of(work: Work, job: Job) -> Program:
     """The program of a job, all agents in one process.
 
     Implements: EX-18.
@@ -351,21 +366,26 @@ def _ended(
 ) -> dict[str, Any]:
     """Validate where that is asked for, and write the summary."""
     folder = job_directory(work.directory, job.name)
-    found = _summary(program, job, last)
-    found["final"] = None if found["lost"] else _last_row(work.directory, job.name)
+    found = summary_of(program, job, last)
+    found["final"] = None if found["lost"] else last_row(work.directory, job.name)
     if writer is not None and not found["lost"]:
         recording = folder / RECORDING if work.options.record else None
         found["validation"] = verdict(program, last, writer.transcripts(), recording)
-    _write_summary(folder, found)
+    write_summary(folder, found)
     if (place := work.kept(job)) is not None:
         runs, wanted = place
         runs.keep(wanted, KeptRun(found, tuple(read_rows(work.directory, job.name))))
     return found
 
 
-def _last_row(directory: Path, name: str) -> dict[str, Any]:
+def last_row(directory: Path, name: str) -> dict[str, Any]:
     """The last line of a curve; what is not a number is null, as JSON has it."""
-    found = attrs.asdict(read_rows(directory, name)[-1])
+    return finite(read_rows(directory, name)[-1])
+
+
+def finite(row: CurveRow) -> dict[str, Any]:
+    """The numbers of a row; what is not finite is null."""
+    found = attrs.asdict(row)
     return {key: value if math.isfinite(value) else None for key, value in found.items()}
 
 
@@ -386,7 +406,7 @@ def _weightings(work: Work, job: Job) -> tuple[Weighting, ...]:
     return tuple(thresholds(calibration_setting(experiment), summaries).values())
 
 
-def _summary(program: Program, job: Job, state: State) -> dict[str, Any]:
+def summary_of(program: Program, job: Job, state: State) -> dict[str, Any]:
     """What a job ended with; a diverged one has no statistics.
 
     Implements: EX-12, EX-14, EX-16.

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from torch_backend.calibrate import Detection
+from torch_backend.responses import NONE, accuracies
 from torch_backend.results import CurveRow, Results, ResultsError
 from torch_backend.tables import Cell, cells, detection_of, outline_of
 
@@ -43,7 +44,12 @@ def plot(results: Results, folder: Path) -> list[Path]:
 
     Implements: EX-15.
     """
-    makers = {"rounds": rounds_figure, "sigma": sigma_figure, "detection": detection_figure}
+    makers = {
+        "rounds": rounds_figure,
+        "sigma": sigma_figure,
+        "detection": detection_figure,
+        "utility": utility_figure,
+    }
     written = []
     with mpl.rc_context(STYLE):
         for name in outline_of(results).figures:
@@ -126,6 +132,38 @@ def _band(
 
 def _every(count: int) -> int:
     return max(1, count // 12)
+
+
+def utility_figure(results: Results) -> Figure:
+    """Mean accuracy at the end against the probability of an attack, a panel for each attack.
+
+    Implements: EX-23.
+    """
+    found = accuracies(results)
+    rules = list(dict.fromkeys(rule for rule, _attack in found))
+    attacks = [a for a in dict.fromkeys(attack for _rule, attack in found) if a != NONE]
+    across = min(2, max(1, len(attacks)))
+    down = max(1, -(-len(attacks) // across))
+    size = 0.8 + 4.4 * across, 0.9 + 2.9 * down
+    figure = Figure(figsize=size, layout="constrained")
+    panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).flatten()
+    for panel, attack in zip(panels, attacks, strict=False):
+        for index, rule in enumerate(rules):
+            ends = [[*found.get((rule, word), {}).values()] for word in (NONE, attack)]
+            if all(ends):
+                style = _style(index)
+                means = [np.mean(values) for values in ends]
+                panel.plot([0, 1], means, label=shown(rule), **style)
+        panel.set_title(shown(attack), fontsize=10)
+        panel.set_xlabel("probability of this attack")
+        panel.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    for panel in panels[len(attacks) :]:
+        panel.set_visible(False)
+    panels[0].set_ylabel("mean accuracy at the end")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
+    figure.suptitle(_caption(results), fontsize=10)
+    return figure
 
 
 def sigma_figure(results: Results) -> Figure:

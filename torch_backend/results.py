@@ -4,6 +4,9 @@ run.json                 configuration in full, versions, device, digest of the 
 jobs/NAME/curve.csv      one line per evaluated round, appended
 jobs/NAME/checkpoint.npz the state of an unfinished job, replaced whole
 jobs/NAME/summary.json   the end of a job, written once
+jobs/NAME/segments.jsonl how every segment was judged, in a run that responds to alarms; while it is
+                         unfinished also validated.npz and after.npz, the last validated state and
+                         that of what follows an alarm
 curves.csv, summaries.jsonl   the same of all finished jobs, in the order of the jobs
 timing.jsonl             seconds; the only file that differs from run to run
 """
@@ -24,6 +27,7 @@ from valid_ref.inputs import read_text
 
 RUN, CURVES, SUMMARIES, TIMING = "run.json", "curves.csv", "summaries.jsonl", "timing.jsonl"
 JOBS, CURVE, CHECKPOINT, SUMMARY = "jobs", "curve.csv", "checkpoint.npz", "summary.json"
+SEGMENTS, VALIDATED, AFTER = "segments.jsonl", "validated.npz", "after.npz"
 FORMAT = "valid-torch/results/2"
 
 

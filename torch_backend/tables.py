@@ -83,7 +83,8 @@ def outline_of(results: Results) -> Outline:
             partition=structure(str, document["partition"]["kind"], "partition.kind"),
             detection=structure(DetectionOptions, document["detection"], "detection"),
             figures=structure(tuple[str, ...], document["figures"], "figures"),
-            calibrated=any(rule["kind"] == ValidRule.kind for rule in document["rules"]),
+            calibrated=document.get("response") is None
+            and any(rule["kind"] == ValidRule.kind for rule in document["rules"]),
         )
     except (DocumentError, KeyError, TypeError) as error:
         raise ResultsError(f"the experiment in {RUN} is damaged: {error}") from None
@@ -196,7 +197,7 @@ def print_tables(results: Results, console: Console, *, markdown: bool = False) 
     if verdicts := judged(results):
         tables["the validation phase"] = judged_lines(verdicts)
     for title, lines in tables.items():
-        _print(title, lines, console, markdown=markdown)
+        print_lines(title, lines, console, markdown=markdown)
     if measured is not None:
         typer.echo(measured.setting.describe())
     elif lost := [s["job"] for s in results.summaries if _lost_calibration(s)]:
@@ -233,8 +234,8 @@ def accuracy_lines(found: Sequence[Cell]) -> Lines:
             (
                 shown(cell.rule),
                 shown(cell.attack),
-                *map(_number, (cell.accuracy, cell.deviation, cell.lowest, cell.highest)),
-                _number(cell.averaged),
+                *map(number, (cell.accuracy, cell.deviation, cell.lowest, cell.highest)),
+                number(cell.averaged),
                 f"{cell.runs} ({cell.diverged} diverged)" if cell.diverged else str(cell.runs),
             )
             for cell in found
@@ -280,7 +281,7 @@ def judged_lines(found: Sequence[Judged]) -> Lines:
 def accuracy_csv(found: Sequence[Cell]) -> str:
     """All numbers of all cells."""
     names = [field.name for field in attrs.fields(type(found[0]))] if found else []
-    return _csv([names, *([str(v) for v in attrs.astuple(cell)] for cell in found)])
+    return csv_text([names, *([str(v) for v in attrs.astuple(cell)] for cell in found)])
 
 
 def detection_csv(measured: Detection) -> str:
@@ -318,7 +319,7 @@ def detection_csv(measured: Detection) -> str:
         "optimality_low",
         "heterogeneity_low",
     ]
-    return _csv([heading, *lines])
+    return csv_text([heading, *lines])
 
 
 def joint_csv(measured: Detection) -> str:
@@ -328,16 +329,18 @@ def joint_csv(measured: Detection) -> str:
         for promised in [str(float(measured.setting.achieved))]
         for one in measured.joint
     ]
-    return _csv([["attack", "runs", "alarms", "low", "high", "level"], *lines])
+    return csv_text([["attack", "runs", "alarms", "low", "high", "level"], *lines])
 
 
-def _csv(lines: Lines) -> str:
+def csv_text(lines: Lines) -> str:
+    """Comma-separated values."""
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\n").writerows(lines)
     return buffer.getvalue()
 
 
-def _print(title: str, lines: Lines, console: Console, *, markdown: bool) -> None:
+def print_lines(title: str, lines: Lines, console: Console, *, markdown: bool) -> None:
+    """A table for people, or as Markdown."""
     heading, *rows = lines
     if markdown:
         typer.echo(f"{title}\n\n| {' | '.join(heading)} |\n|{'---|' * len(heading)}")
@@ -359,7 +362,8 @@ def shown(label: str) -> str:
     return " ".join((NAMES.get(kind, kind.rpartition(":")[2]), *options))
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """Three places; a dash where there is no number."""
     return "-" if math.isnan(value) else f"{value:.3f}"
 
 

@@ -251,4 +251,4 @@ def test_what_is_promised_is_said() -> None:
 def test_statistics_are_in_the_order_of_the_gammas() -> None:
     found = summary(1, 2, setting=TWO)
     found["statistics"].reverse()
-    assert statistics_of(TWO, found) == run_of(1, 2)
+    assert statistics_of(TWO.checks, found) == run_of(1, 2)

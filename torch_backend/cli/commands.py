@@ -88,6 +88,7 @@ def run(
     from torch_backend.experiments import run_experiment
     from torch_backend.kept import cache_directory
     from torch_backend.process import Options, StoppedError
+    from torch_backend.responses import print_responses
     from torch_backend.tables import print_tables
 
     if no_cache and cache is not None:
@@ -139,6 +140,7 @@ def run(
     leave()
     if not quiet:
         print_tables(found, Console(highlight=False))
+        print_responses(found, Console(highlight=False))
         typer.echo(f"valid-torch plot {directory} draws the figures.")
     raise typer.Exit(0 if any(s["outcome"] == "finished" for s in found.summaries) else 1)
 
@@ -279,18 +281,20 @@ def table(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Write accuracy.csv, detection.csv, alarms.csv here."),
+        typer.Option("--output", "-o", help="Write the numbers of all tables here, as CSV."),
     ] = None,
 ) -> None:
     """Print final accuracies, alarm rates and verdicts; with -o also write them as CSV."""
+    from torch_backend.responses import print_responses, write_responses
     from torch_backend.results import read_results
     from torch_backend.tables import print_tables, write_tables
 
     require_outputs(directories={"--output": output})
     found = read_results(directory)
     print_tables(found, Console(highlight=False), markdown=markdown)
+    print_responses(found, Console(highlight=False), markdown=markdown)
     if output is not None:
-        for path in write_tables(found, output):
+        for path in (*write_tables(found, output), *write_responses(found, output)):
             typer.echo(path)
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 
 from torch_backend.attacks import NoAttack
-from torch_backend.calibrate import StatisticsSetting, weighting_name
+from torch_backend.calibrate import StatisticsSetting, segment_check, weighting_name
 from torch_backend.config.experiment import (
     ConstantMixing,
     DetectionOptions,
@@ -243,20 +243,24 @@ def statistics_setting(rounds: int, part: DetectionOptions) -> StatisticsSetting
 
 
 def measuring_weightings(experiment: Experiment) -> tuple[Weighting, ...]:
-    """One weighting per gamma, with thresholds that nothing reaches.
+    """One weighting per gamma, with thresholds that nothing reaches; of every segment, if any.
 
-    Implements: EX-10.
+    Rounds after the end of a segment weigh nothing in it.
+
+    Implements: EX-10, EX-21.
     """
-    bits = experiment.detection.bits
+    bits, rounds, response = experiment.detection.bits, experiment.rounds, experiment.response
+    ends = (rounds,) if response is None else response.ends(rounds)
     return tuple(
         make_weighting(
-            weighting_name(gamma),
-            exponential_weights(experiment.rounds, gamma, bits),
+            weighting_name(gamma) if response is None else segment_check(end, gamma),
+            exponential_weights(end, gamma, bits) + (0,) * (rounds - end),
             build_graph(experiment).agents,
             experiment.precision.fraction_bits,
             optimality=NO_THRESHOLD,
             heterogeneity=NO_THRESHOLD,
         )
+        for end in ends
         for gamma in experiment.detection.gammas
     )
 
@@ -271,6 +275,8 @@ def job_coins(experiment: Experiment, job: Job) -> Coins:
     document = unstructure(experiment)
     for name in ("rules", "attacks", "seeds"):
         del document[name]  # what other jobs do
+    if experiment.response is None:
+        del document["response"]
     whole = {"experiment": document, "job": unstructure(job)}
     text = json.dumps(whole, sort_keys=True, separators=(",", ":"))
     return Coins.of_text("valid-torch/job", text)

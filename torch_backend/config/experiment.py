@@ -7,12 +7,13 @@ from typing import Annotated, Any, ClassVar, Literal
 import attrs
 
 from torch_backend.attacks import ATTACKS, AttackPart, NoAttack
+from torch_backend.config.response import ResponseOptions
 from torch_backend.data import DATA, DataPart, Mnist
 from torch_backend.data.partition import PARTITIONS, PartitionPart, Rotated
 from torch_backend.errors import ConfigError
 from torch_backend.models import MODELS, Mlp, ModelPart
 from torch_backend.options import real, whole
-from torch_backend.rules import RULES, RulePart, ValidRule
+from torch_backend.rules import ROBUST, RULES, Respond, RulePart, ValidRule
 from valid_ref.document import DocumentError, unstructure
 from valid_ref.graph import honest_among
 from valid_ref.guarantees.calibration import Tails, rank, required_runs
@@ -180,9 +181,10 @@ class Experiment:
     and the noise of its attack alone; without, the seed of a run draws everything. `byzantine` are
     the agents that attack; with the attack "none" there are none. `validate` runs the validation
     phase on the transcripts of every run of the rule "valid": the one of the paper or, with
-    `kappa` common keys, lean `validation`. `figures` are the plots to be made.
+    `kappa` common keys, lean `validation`. With a `response` runs are measured at the end of every
+    segment, and those of the rule "respond" validated there. `figures` are the plots to be made.
 
-    Implements: EX-12.
+    Implements: EX-12, EX-21.
     """
 
     about: str
@@ -209,7 +211,8 @@ class Experiment:
     validate: bool = False
     validation: Literal["paper", "lean"] = "paper"
     kappa: int = attrs.field(default=2, validator=whole(1))
-    figures: tuple[Literal["rounds", "sigma", "detection"], ...] = ("rounds",)
+    response: ResponseOptions | None = None
+    figures: tuple[Literal["rounds", "sigma", "detection", "utility"], ...] = ("rounds",)
 
     def __attrs_post_init__(self) -> None:
         if self.format != FORMAT:
@@ -232,6 +235,7 @@ class Experiment:
             )
         if self.validation == "lean":
             self._require_lean()
+        self._require_response()
         attacked = any(not isinstance(attack, NoAttack) for attack in self.attacks)
         if attacked and not self.byzantine:
             raise ConfigError("an attack needs Byzantine agents", clause="EX-8")
@@ -261,6 +265,33 @@ class Experiment:
         if min(self.seeds) < 0:
             raise ConfigError(f"seeds: {min(self.seeds)} is negative")
 
+    def _require_response(self) -> None:
+        """Segments where a rule responds, thresholds for all of them, and no other validation.
+
+        Implements: EX-21, EX-22.
+        """
+        responds = any(isinstance(rule, Respond) for rule in self.rules)
+        part = self.response
+        if part is None:
+            if responds:
+                raise ConfigError(
+                    "rules: respond validates after every segment; say after how many: "
+                    "response = { segments = 8 }",
+                    clause="EX-21",
+                )
+            return
+        if part.segments > self.rounds:
+            raise ConfigError(
+                f"response: {part.segments} segments of {self.rounds} rounds", clause="EX-21"
+            )
+        if self.validate or not self.detection.gammas:
+            raise ConfigError(
+                "response: runs are validated after every segment by the gammas of detection; "
+                "leave out validate (and --record), and name a gamma",
+                clause="EX-21",
+            )
+        rank(part.level_of_each(self.detection.level), self.detection.rehearsals)
+
     def _require_lean(self) -> None:
         """Keys and weights with which no sum of lean validation wraps.
 
@@ -283,6 +314,11 @@ class Experiment:
             ("model", self.model, MODELS),
             *((f"rules[{i}]", rule, RULES) for i, rule in enumerate(self.rules)),
             *((f"attacks[{i}]", attack, ATTACKS) for i, attack in enumerate(self.attacks)),
+            *(
+                (f"rules[{i}].then", rule.after, ROBUST)
+                for i, rule in enumerate(self.rules)
+                if isinstance(rule, Respond) and not isinstance(rule.after, ValidRule | None)
+            ),
         )
 
     def drawn_from(self, seed: int) -> int:
@@ -294,7 +330,7 @@ class Experiment:
 
     def measures(self, rule: RulePart) -> bool:
         """Whether runs of this rule have statistics: GlobalValidate is of VALID alone."""
-        return isinstance(rule, ValidRule) and bool(self.detection.gammas)
+        return isinstance(rule, ValidRule | Respond) and bool(self.detection.gammas)
 
     def validates(self, rule: RulePart) -> bool:
         """Whether the validation phase is run on this rule.
@@ -343,7 +379,7 @@ def jobs(experiment: Experiment) -> tuple[Job, ...]:
 
     Implements: EX-10, EX-14.
     """
-    measured = any(isinstance(rule, ValidRule) for rule in experiment.rules)
+    measured = any(experiment.measures(rule) for rule in experiment.rules)
     part, plain = experiment.detection, (ValidRule(), NoAttack())
     pilots = [Job("pilot", *plain, seed) for seed in part.pilot_seeds]
     ranked = [Job("calibrate", *plain, seed) for seed in part.ranked_seeds]

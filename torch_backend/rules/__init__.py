@@ -8,13 +8,14 @@ from typing import Annotated
 
 from torch_backend.rules.bridge import BridgeBulyan, BridgeKrum, BridgeMedian, BridgeTrimmed
 from torch_backend.rules.gossip import ClippedGossip, ValidRule
+from torch_backend.rules.respond import ROBUST, Respond
 from torch_backend.rules.rule import Losses, Received, Rule
 from torch_backend.rules.ubar import Ubar
 from valid_ref.named_parts import NamedParts
 
 RULES = NamedParts(
     what="rule",
-    known=(ValidRule, Ubar, BridgeMedian, BridgeTrimmed, BridgeKrum, BridgeBulyan, ClippedGossip),
+    known=(ValidRule, *ROBUST.known, Respond),
     group="valid_torch.rules",
     methods=("check", "mix", "needs_losses"),
 )
@@ -24,6 +25,7 @@ RulePart = Annotated[Rule, RULES]
 """Any rule of an experiment."""
 
 __all__ = [
+    "ROBUST",
     "RULES",
     "BridgeBulyan",
     "BridgeKrum",
@@ -32,6 +34,7 @@ __all__ = [
     "ClippedGossip",
     "Losses",
     "Received",
+    "Respond",
     "Rule",
     "RulePart",
     "Ubar",

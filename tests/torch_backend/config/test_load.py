@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from torch_backend.attacks import Gaussian, NoAttack
 from torch_backend.config.experiment import Experiment, experiment_document, jobs
 from torch_backend.config.load import changed, experiment_schema, load, overlaid, presets
+from torch_backend.config.response import ResponseOptions
 from torch_backend.errors import ConfigError
-from torch_backend.rules import BridgeMedian, Ubar, ValidRule
+from torch_backend.rules import BridgeMedian, Respond, Ubar, ValidRule
 from valid_ref.document import structure
 from valid_ref.named_parts import name_of
 
@@ -246,9 +247,10 @@ def test_the_options_of_the_specification_are_those_of_the_documents() -> None:
     text = (Path(__file__).resolve().parents[3] / "spec" / "experiments.md").read_text()
     rows = [line.split("|") for line in text.splitlines() if line.count("|") == 6]
     named = {name for row in rows[2:] for name in re.findall(r"`([a-z_.]+)`", row[2])}
-    parts = {field.name for kind in (Gaussian, Ubar, BridgeMedian) for field in attrs.fields(kind)}
-    document = experiment_document(Experiment("x"))
-    for name in named - parts:
+    kinds = (Gaussian, Ubar, BridgeMedian, Respond)
+    parts = {field.name for kind in kinds for field in attrs.fields(kind)}
+    document = experiment_document(Experiment("x", response=ResponseOptions()))
+    for name in named - parts - {Respond.kind}:
         place: Any = document
         for key in name.split("."):
             assert key in place, name
