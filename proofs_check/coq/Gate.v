@@ -201,8 +201,8 @@ Goal True. idtac "rounded_gradient". exact I. Qed.
 Print Assumptions Rounding.rounded_gradient.
 Goal True. idtac "rounded_step". exact I. Qed.
 Print Assumptions Rounding.rounded_step.
-Goal True. idtac "read_off". exact I. Qed.
-Print Assumptions Rounding.read_off.
+Goal True. idtac "rounded_reading". exact I. Qed.
+Print Assumptions Rounding.rounded_reading.
 
 (* Contraction.v *)
 Goal True. idtac "contraction_plain". exact I. Qed.
