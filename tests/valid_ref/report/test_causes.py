@@ -201,6 +201,13 @@ def test_honest_messages_fit_and_changed_ones_do_not(scenario: Scenario, data) -
     assert fits(parameters, before, odd, (sender, receiver)) is None
 
 
+def test_a_model_or_a_gradient_beyond_64_bits_is_shown_too() -> None:
+    for word in (Learning((2**70,), (0,)), Learning((0,), (2**70,))):
+        view = view_with(Edits((Edit(LEARNING, 2, 2, None, Set(word)),)))
+        odd = [alarm for alarm in view.alarms if alarm.reason == Alarm.MALFORMED_MESSAGE.name]
+        assert {view.deviations[one.deviations[0]].sender for one in odd} == {2}
+
+
 def test_messages_differ_by_their_content() -> None:
     left, right = (LearningMessage(np.array([1, 2]), np.array([3, 4])) for _copy in range(2))
     assert not differs(left, right)
