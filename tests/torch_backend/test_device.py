@@ -99,11 +99,15 @@ def same_on_a_device(directory: Path, rule: str, attack: str, **more: Any) -> Wa
 
 
 @pytest.mark.checks("EX-11")
-@pytest.mark.parametrize("rule", [*RULES.kinds])
+@pytest.mark.parametrize("rule", sorted({*RULES.kinds} - {"respond"}))
 def test_the_host_waits_so_often_in_a_round_of_each_rule(tmp_path: Path, rule: str) -> None:
     watched = same_on_a_device(tmp_path, rule, "gaussian:sigma=0.1,per_edge=true")
     for t in range(2, LAST + 1):
         assert sum(watched.of(t).values()) == WAITS[rule] <= 3, watched.of(t)
+
+
+def test_a_run_that_responds_has_rounds_of_other_rules_alone() -> None:
+    assert {*RULES.kinds} == {*WAITS, "respond"}
 
 
 @pytest.mark.checks("EX-11")
