@@ -5,6 +5,9 @@ Pages stay plain Markdown that reads well without the site: what is of the site 
 
 import sys
 from pathlib import Path
+from typing import Any
+
+from pygments.lexers.special import TextLexer
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
@@ -121,3 +124,8 @@ autodoc_default_options = {"members": True}
 add_module_names = False
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 88
+
+
+def setup(app: Any) -> None:
+    """Show diagrams in Mermaid as their text, a line for each arrow; repository hosts draw them."""
+    app.add_lexer("mermaid", TextLexer)
