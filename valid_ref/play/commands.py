@@ -19,7 +19,7 @@ from valid_ref.explore.counterexample import Script
 from valid_ref.foreign import in_words
 from valid_ref.play.game import PlayError, ScenarioGame
 from valid_ref.play.seen import Filled, moves_of, view_of_session
-from valid_ref.play.session import FORMAT, Session, read_scenario
+from valid_ref.play.session import FORMAT, Session, read_scenario, refuse_foreign
 from valid_ref.scenario import Scenario
 from valid_ref.scenario.convert import as_agents, as_graph, as_validation, as_without
 from valid_ref.scenario.parts import RandomQuadratics
@@ -150,6 +150,7 @@ _DONE: Mapping[type, Callable[[Session, Any], Session]] = MappingProxyType(
 def _begun(command: Begin | Open) -> Session:
     if isinstance(command, Open):
         return session_of_text(command.text)
+    refuse_foreign({"graph": command.graph}, "graph")
     try:
         scenario = Scenario(
             graph=as_graph(command.graph),
