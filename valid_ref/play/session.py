@@ -13,6 +13,7 @@ from valid_ref.document import DocumentError, shown, structure, suggestion, unst
 from valid_ref.explore.counterexample import Script
 from valid_ref.named_parts import IN_A_MODULE
 from valid_ref.play.game import (
+    MOST_PRIME_DIGITS,
     Course,
     Game,
     Line,
@@ -212,6 +213,9 @@ def read_scenario(data: object) -> Scenario:
     """
     for field in ("graph", "loss", "attack"):
         refuse_foreign(data, field)
+    prime = data.get("prime") if isinstance(data, dict) else None
+    if isinstance(prime, int) and abs(prime) >= 10**MOST_PRIME_DIGITS:  # before it is factored
+        raise PlayError(f"$.prime: more than {MOST_PRIME_DIGITS} digits, which are not played")
     found: Scenario = structure(Scenario, data)
     return found
 
@@ -230,7 +234,7 @@ def refuse_foreign(data: object, field: str) -> None:
     if (brought and name not in OPEN[field].kinds) or name not in parts.names:
         raise PlayError(
             f"$.{field}: {shown(named)} is no part of this package, and not played"
-            f"{suggestion(name, parts.names)}",
+            f"{suggestion(name, dict.fromkeys(sorted(parts.names)))}",
             clause="VA-6",
         )
 
