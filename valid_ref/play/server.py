@@ -13,14 +13,11 @@ from typing import Any
 import attrs
 
 from valid_ref.play.commands import answer, text_of
-from valid_ref.play.page import page_files
+from valid_ref.play.page import MOST_BYTES, page_files
 from valid_ref.play.session import Session
 from valid_ref.trace import Specification, load_specification
 
 HOST = "127.0.0.1"
-MOST_BYTES = 1 << 20
-"""Of a request."""
-
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": (
         "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "

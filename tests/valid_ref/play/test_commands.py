@@ -197,3 +197,12 @@ def test_an_entry_point_with_the_name_of_a_family_is_not_played(monkeypatch) -> 
     monkeypatch.setattr("valid_ref.named_parts._targets", lambda _group: {"complete": (FOREIGN,)})
     found = ask(None, kind="begin", **BEGIN)
     assert "no part of this package" in found["refused"]["message"]
+
+
+@pytest.mark.parametrize("way", ["lie", "model", "gradient", "replay", "swap", "other"])
+def test_a_way_is_chosen_before_its_form_is_filled_in(way) -> None:
+    session = text_of(Session.of_scenario(SMALL))
+    forms = [filled(3, 0, way), filled(3, 1, "drop")]
+    _same, view = played(session, kind="look", filled=forms)
+    assert [edge["receiver"] for edge in view["next"] if edge["changed"]] == [1]
+    assert "3 to 0" in ask(session, kind="step", filled=forms)["refused"]["message"]

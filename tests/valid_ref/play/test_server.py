@@ -9,7 +9,8 @@ import pytest
 
 from tests.pages import called
 from valid_ref.play.commands import first_session
-from valid_ref.play.server import HEADERS, HOST, MOST_BYTES, Site, application, reply
+from valid_ref.play.page import MOST_BYTES
+from valid_ref.play.server import HEADERS, HOST, Site, application, reply
 from valid_ref.trace import load_specification
 
 SITE = Site(port=8000, token="t" * 32, first=first_session(), specification=load_specification())
@@ -151,3 +152,10 @@ def test_the_command_says_where_the_page_is(monkeypatch, tmp_path) -> None:
     [(host, port)] = served
     assert host == "127.0.0.1"
     assert output.startswith(f"http://127.0.0.1:{port}/")
+
+
+def test_the_page_knows_the_largest_request() -> None:
+    script = request(f"/{SITE.token}/play.js")[2].decode()
+    assert f"const MOST_BYTES = {MOST_BYTES};" in script
+    assert "file.size > MOST_BYTES" in script
+    assert "encode(body).length > MOST_BYTES" in script
