@@ -176,6 +176,16 @@ def actions_of(spot: Spot, choice: Choice) -> tuple[Action, ...]:
     return (_MADE[choice.way](choice, spot),)
 
 
+def is_filled(game: Game, phase: str, choice: Choice) -> bool:
+    """Whether everything that a way needs stands in its form; an unknown way needs nothing.
+
+    Implements: AD-9.
+    """
+    needs = {way.name: way.needs for way in ways_of(game, phase)}.get(choice.way, ())
+    texts = {"numbers": choice.numbers, "field": choice.field, "text": choice.text}
+    return all(texts[need].strip() for need in needs)
+
+
 def choice_of(spot: Spot, actions: tuple[Action, ...]) -> Choice:
     """The form that makes these actions on one edge.
 

@@ -17,9 +17,10 @@ from valid_ref.errors import ValidRefError
 from valid_ref.explore.counterexample import FORMAT as SCRIPT_FORMAT
 from valid_ref.explore.counterexample import Script
 from valid_ref.foreign import in_words
+from valid_ref.play.choices import is_filled
 from valid_ref.play.game import PlayError, ScenarioGame
 from valid_ref.play.seen import Filled, moves_of, view_of_session
-from valid_ref.play.session import FORMAT, Session, read_scenario
+from valid_ref.play.session import FORMAT, Session, read_scenario, refuse_foreign
 from valid_ref.scenario import Scenario
 from valid_ref.scenario.convert import as_agents, as_graph, as_validation, as_without
 from valid_ref.scenario.parts import RandomQuadratics
@@ -125,7 +126,7 @@ def _answered(text: str, specification: Specification) -> dict[str, Any]:
     else:
         after = _DONE[type(command)](before, command)
     filled = command.filled if isinstance(command, Look) else None
-    moves = None if filled is None else moves_of(after, filled)
+    moves = None if filled is None else moves_of(after, _ready(after, filled))
     found = {
         "session": text_of(after),
         "view": unstructure(view_of_session(after, specification, moves)),
@@ -147,9 +148,18 @@ _DONE: Mapping[type, Callable[[Session, Any], Session]] = MappingProxyType(
 )
 
 
+def _ready(session: Session, filled: tuple[Filled, ...]) -> tuple[Filled, ...]:
+    """The forms that can be looked at: one that still lacks a number changes nothing yet."""
+    if session.finished:
+        return filled
+    game, (phase, _number) = session.game, session.game.places[session.played]
+    return tuple(one for one in filled if is_filled(game, phase, one.choice))
+
+
 def _begun(command: Begin | Open) -> Session:
     if isinstance(command, Open):
         return session_of_text(command.text)
+    refuse_foreign({"graph": command.graph}, "graph")
     try:
         scenario = Scenario(
             graph=as_graph(command.graph),

@@ -28,12 +28,28 @@ from valid_ref.protocols.remembered import Remembered
 from valid_ref.protocols.valid import Valid
 from valid_ref.runs import Run
 from valid_ref.scenario import Prepared, Scenario, prepare, scenario_text
-from valid_ref.scenario.parts import GraphPart, LossPart, PaperValidation
+from valid_ref.scenario.parts import (
+    CalibratedThresholds,
+    GraphPart,
+    Logistic,
+    LossPart,
+    PaperValidation,
+    Quadratics,
+    RandomLogistic,
+    RandomQuadratics,
+    RandomRidge,
+    Ridge,
+    size_of,
+)
 from valid_ref.scenario.scenario import opening_coins, settled
 
 MOST_AGENTS = 10
 MOST_LEARNING_ROUNDS = 60
 MOST_ENTRIES = 10
+MOST_DATA = 1000
+MOST_REHEARSALS = 1000
+MOST_CHECKS = 10
+MOST_PRIME_DIGITS = 100
 """What can be played: small cases, of which every round is computed anew for every move."""
 
 
@@ -232,10 +248,37 @@ def check_scenario(scenario: Scenario) -> None:
     ):
         if not isinstance(value, admitted):
             raise PlayError(f"{field}: {name_of(value)} is not of this package, and not played")
-    if scenario.rounds > MOST_LEARNING_ROUNDS:
-        raise PlayError(
-            f"{scenario.rounds} learning rounds, at most {MOST_LEARNING_ROUNDS} are played"
-        )
+    loss, thresholds = scenario.loss, [check.thresholds for check in scenario.checks]
+    calibrated = [one for one in thresholds if isinstance(one, CalibratedThresholds)]
+    for found, what, most in (
+        (size_of(scenario.graph) or 0, "agents", MOST_AGENTS),
+        (_entries(loss), "entries of a model", MOST_ENTRIES),
+        (_data(loss), "data of an agent", MOST_DATA),
+        (scenario.batch, "data of a mini-batch", MOST_DATA),
+        (scenario.rounds, "learning rounds", MOST_LEARNING_ROUNDS),
+        (len(scenario.checks), "checks", MOST_CHECKS),
+        (sum(one.runs + one.pilots for one in calibrated), "rehearsals", MOST_REHEARSALS),
+    ):
+        if found > most:
+            raise PlayError(f"{found} {what}, at most {most} are played")
+
+
+def _entries(loss: object) -> int:
+    """The dimension of losses, from their document."""
+    if isinstance(loss, Quadratics):
+        return max((len(one.centre) for one in loss.agents), default=0)
+    if isinstance(loss, Ridge | Logistic):
+        return max((len(row) for one in loss.agents for row in one.features), default=0)
+    return (
+        loss.dimension if isinstance(loss, RandomQuadratics | RandomRidge | RandomLogistic) else 0
+    )
+
+
+def _data(loss: object) -> int:
+    """How many data an agent has at most, from the document of the losses."""
+    if isinstance(loss, Ridge | Logistic):
+        return max((len(one.features) for one in loss.agents), default=0)
+    return loss.samples if isinstance(loss, RandomRidge | RandomLogistic) else 0
 
 
 def game_of_scenario(scenario: Scenario) -> tuple[ScenarioGame, Line]:
@@ -253,7 +296,6 @@ def game_of_scenario(scenario: Scenario) -> tuple[ScenarioGame, Line]:
     check_scenario(scenario)
     fixed = settled(scenario)
     prepared = prepare(fixed)
-    _check_size(prepared)
     if isinstance(fixed.validation, PaperValidation):
         keys = tuple(one.own_key for _agent, one in sorted(prepared.private.items()))
         fixed = attrs.evolve(fixed, keys=keys)
@@ -319,20 +361,9 @@ def _check_length(line: Line, places: Sequence[object]) -> None:
         raise PlayError(f"moves in {len(line)} rounds of a game with {len(places)}")
 
 
-def _check_size(prepared: Prepared) -> None:
-    agents = prepared.parameters.graph.agents
-    dimension = prepared.parameters.lattice.dimension
-    if agents > MOST_AGENTS:
-        raise PlayError(f"{agents} agents, at most {MOST_AGENTS} are played")
-    if dimension > MOST_ENTRIES:
-        raise PlayError(f"models have {dimension} entries, at most {MOST_ENTRIES} are played")
-
-
 @functools.lru_cache(maxsize=32)
 def _prepared(scenario: Scenario) -> Prepared:
-    prepared = prepare(scenario)
-    _check_size(prepared)
-    return prepared
+    return prepare(scenario)
 
 
 @functools.lru_cache(maxsize=32)

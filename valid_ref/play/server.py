@@ -13,14 +13,11 @@ from typing import Any
 import attrs
 
 from valid_ref.play.commands import answer, text_of
-from valid_ref.play.page import page_files
+from valid_ref.play.page import MOST_BYTES, page_files
 from valid_ref.play.session import Session
 from valid_ref.trace import Specification, load_specification
 
 HOST = "127.0.0.1"
-MOST_BYTES = 1 << 20
-"""Of a request."""
-
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": (
         "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
@@ -64,29 +61,16 @@ def application(site: Site) -> Any:
     served = page_files()
 
     def refused(status: int, text: str) -> Response:
-        return PlainTextResponse(f"{text}\n", status, headers=HEADERS)
-
-    def checked(request: Request) -> Response | None:
-        if request.headers.get("host") not in site.hosts:
-            return refused(421, "this server has another name")
-        if not secrets.compare_digest(
-            str(request.path_params.get("token", "")).encode(), site.token.encode()
-        ):
-            return refused(404, "there is nothing here: use the address that was printed")
-        return None
+        return PlainTextResponse(f"{text}\n", status)
 
     def file(request: Request) -> Response:
-        wrong = checked(request)
         name = request.path_params["name"]
-        if wrong is not None or name not in served:
-            return wrong or refused(404, "there is no such file")
+        if name not in served:
+            return refused(404, "there is no such file")
         kind, content = served[name]
-        return Response(content, media_type=kind, headers=HEADERS)
+        return Response(content, media_type=kind)
 
     async def command(request: Request) -> Response:
-        wrong = checked(request)
-        if wrong is not None:
-            return wrong
         if request.headers.get("origin") not in {f"http://{host}" for host in site.hosts}:
             return refused(403, "this comes from another page")
         if request.headers.get("content-type") != "application/json":
@@ -97,14 +81,36 @@ def application(site: Site) -> Any:
             if len(body) > MOST_BYTES:
                 return refused(413, f"more than {MOST_BYTES} bytes")
         found = await run_in_threadpool(reply, site, body)
-        return Response(found, media_type="application/json", headers=HEADERS)
+        return Response(found, media_type="application/json")
 
-    return Starlette(
+    routed = Starlette(
         routes=[
             Route("/{token}/command", command, methods=["POST"]),
             Route("/{token}/{name:path}", file, methods=["GET"]),
         ]
     )
+
+    async def guarded(scope: Any, receive: Any, send: Any) -> None:
+        """Every request is checked before it is routed; every answer has the headers."""
+
+        async def protected(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                own = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+                message = {**message, "headers": [*message.get("headers", ()), *own]}
+            await send(message)
+
+        wrong = checked(scope) if scope["type"] == "http" else None
+        await (routed if wrong is None else wrong)(scope, receive, protected)
+
+    def checked(scope: Any) -> Response | None:
+        if Request(scope).headers.get("host") not in site.hosts:
+            return refused(421, "this server has another name")
+        token = scope["path"].removeprefix("/").partition("/")[0]
+        if not secrets.compare_digest(token.encode("utf-8", "replace"), site.token.encode()):
+            return refused(404, "there is nothing here: use the address that was printed")
+        return None
+
+    return guarded
 
 
 def reply(site: Site, body: bytes) -> bytes:

@@ -9,10 +9,11 @@ from typing import Final, Literal
 
 import attrs
 
-from valid_ref.document import DocumentError, shown, structure, unstructure
+from valid_ref.document import DocumentError, shown, structure, suggestion, unstructure
 from valid_ref.explore.counterexample import Script
 from valid_ref.named_parts import IN_A_MODULE
 from valid_ref.play.game import (
+    MOST_PRIME_DIGITS,
     Course,
     Game,
     Line,
@@ -211,22 +212,30 @@ def read_scenario(data: object) -> Scenario:
     Implements: VA-6.
     """
     for field in ("graph", "loss", "attack"):
-        _refuse_own(data, field)
+        refuse_foreign(data, field)
+    prime = data.get("prime") if isinstance(data, dict) else None
+    if isinstance(prime, int) and abs(prime) >= 10**MOST_PRIME_DIGITS:  # before it is factored
+        raise PlayError(f"$.prime: more than {MOST_PRIME_DIGITS} digits, which are not played")
     found: Scenario = structure(Scenario, data)
     return found
 
 
-def _refuse_own(data: object, field: str) -> None:
-    """Refuse a part that would be found by a module or an entry point."""
+def refuse_foreign(data: object, field: str) -> None:
+    """Refuse a part that would be found by a module or an entry point.
+
+    Implements: VA-6.
+    """
     value = data.get(field) if isinstance(data, dict) else None
     named = value.get("kind") if isinstance(value, dict) else value
     if not isinstance(named, str):
         return
     name, parts = named.partition(":")[0], FIELDS[field]
-    own = IN_A_MODULE.fullmatch(named) is not None and name not in OPEN[field].kinds
-    if own or name not in parts.names:
+    brought = IN_A_MODULE.fullmatch(named) is not None or name in OPEN[field].registered()
+    if (brought and name not in OPEN[field].kinds) or name not in parts.names:
         raise PlayError(
-            f"$.{field}: {shown(named)} is no part of this package, and not played", clause="VA-6"
+            f"$.{field}: {shown(named)} is no part of this package, and not played"
+            f"{suggestion(name, dict.fromkeys(sorted(parts.names)))}",
+            clause="VA-6",
         )
 
 

@@ -362,6 +362,8 @@ def _refuse_set(value: object, path: str) -> None:
 
 def _refuse_doubles(items: tuple[Any, ...], path: str) -> None:
     """Refuse a list in which something stands twice."""
-    doubles = [item for index, item in enumerate(items) if item in items[:index]]
-    if doubles:
-        raise DocumentError(f"{path}: {doubles[0]} stands twice in the list", clause="VA-6")
+    seen = set()
+    for item in items:
+        if item in seen:
+            raise DocumentError(f"{path}: {item} stands twice in the list", clause="VA-6")
+        seen.add(item)

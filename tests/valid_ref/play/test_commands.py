@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.valid_ref.play.test_session import RELAYED, SMALL
 from valid_ref import run
+from valid_ref.document import DocumentError
 from valid_ref.oracle import recording_digest
 from valid_ref.play import Session
 from valid_ref.play.commands import answer, first_session, text_of
@@ -96,7 +97,7 @@ def test_files_open_as_what_they_are() -> None:
     ("command", "said"),
     [
         (BEGIN | {"graph": "complete"}, "complete"),
-        (BEGIN | {"graph": "json:Missing"}, "not of this package|no class"),
+        (BEGIN | {"graph": "json:Missing"}, "no part of this package"),
         (BEGIN | {"byzantine": "9"}, "9"),
         (BEGIN | {"byzantine": ""}, "yzantine"),
         (BEGIN | {"rounds": 0}, "rounds"),
@@ -150,3 +151,58 @@ def test_what_nobody_foresaw_is_said_too(monkeypatch) -> None:
     monkeypatch.setattr("valid_ref.play.commands.view_of_session", broken)
     found = ask(text_of(first_session()), kind="look", filled=None)
     assert found["refused"]["message"] == "this cannot be computed: ZeroDivisionError: x"
+
+
+FOREIGN = "brought.along:Part"
+
+
+def with_foreign(value):
+    """The document with a class of a module in the place of each text and each part, in turn."""
+    if isinstance(value, dict):
+        yield value | {"kind": FOREIGN}
+        for key, inner in value.items():
+            yield from (value | {key: changed} for changed in with_foreign(inner))
+    elif isinstance(value, list):
+        for at, inner in enumerate(value):
+            yield from ([*value[:at], changed, *value[at + 1 :]] for changed in with_foreign(inner))
+    elif value is None or isinstance(value, str):
+        yield FOREIGN
+        yield {"kind": FOREIGN}
+
+
+def test_nothing_that_a_request_names_is_imported(monkeypatch) -> None:
+    imported: list[str] = []
+
+    def seen(target: str, _place: str) -> type:
+        imported.append(target)
+        raise DocumentError("imported")
+
+    monkeypatch.setattr("valid_ref.named_parts._imported", seen)
+    written = json.loads(text_of(first_session()))
+    requests = [(None, {"kind": "begin"} | one) for one in with_foreign(BEGIN)]
+    for text in with_foreign(written):
+        requests += [
+            (json.dumps(text), {"kind": "undo"}),
+            (None, {"kind": "open", "text": json.dumps(text)}),
+        ]
+    for text in with_foreign(written["scenario"]):
+        requests.append((None, {"kind": "open", "text": json.dumps(text)}))
+    for session, command in requests:
+        ask(session, **command)
+    assert not imported
+    assert len(requests) > 50
+
+
+def test_an_entry_point_with_the_name_of_a_family_is_not_played(monkeypatch) -> None:
+    monkeypatch.setattr("valid_ref.named_parts._targets", lambda _group: {"complete": (FOREIGN,)})
+    found = ask(None, kind="begin", **BEGIN)
+    assert "no part of this package" in found["refused"]["message"]
+
+
+@pytest.mark.parametrize("way", ["lie", "model", "gradient", "replay", "swap", "other"])
+def test_a_way_is_chosen_before_its_form_is_filled_in(way) -> None:
+    session = text_of(Session.of_scenario(SMALL))
+    forms = [filled(3, 0, way), filled(3, 1, "drop")]
+    _same, view = played(session, kind="look", filled=forms)
+    assert [edge["receiver"] for edge in view["next"] if edge["changed"]] == [1]
+    assert "3 to 0" in ask(session, kind="step", filled=forms)["refused"]["message"]

@@ -9,7 +9,8 @@ import pytest
 
 from tests.pages import called
 from valid_ref.play.commands import first_session
-from valid_ref.play.server import HOST, MOST_BYTES, Site, application, reply
+from valid_ref.play.page import MOST_BYTES
+from valid_ref.play.server import HEADERS, HOST, Site, application, reply
 from valid_ref.trace import load_specification
 
 SITE = Site(port=8000, token="t" * 32, first=first_session(), specification=load_specification())
@@ -84,10 +85,17 @@ def test_the_page_and_its_files_come_with_a_strict_policy() -> None:
         (COMMAND, "POST", {"origin": ""}, 403),
         (COMMAND, "POST", {"content-type": "text/plain"}, 415),
         (f"/{SITE.token}/style.css", "POST", {}, 405),
+        (f"/{SITE.token}/style.css", "POST", {"host": "evil.example:8000"}, 421),
+        (f"/{SITE.token}", "GET", {}, 307),
+        (f"/{SITE.token}", "GET", {"host": "evil.example:8000"}, 421),
+        (f"/{'u' * 32}", "GET", {}, 404),
+        ("", "GET", {"host": "evil.example:8000"}, 421),
     ],
 )
 def test_everybody_else_is_refused(path, method, changes, status) -> None:
-    assert request(path, method, OWN | changes)[0] == status
+    found, headers, _content = request(path, method, OWN | changes)
+    assert found == status
+    assert {name.lower(): value for name, value in HEADERS.items()}.items() <= headers.items()
 
 
 def test_a_request_without_origin_or_with_too_large_a_body_is_refused() -> None:
@@ -144,3 +152,10 @@ def test_the_command_says_where_the_page_is(monkeypatch, tmp_path) -> None:
     [(host, port)] = served
     assert host == "127.0.0.1"
     assert output.startswith(f"http://127.0.0.1:{port}/")
+
+
+def test_the_page_knows_the_largest_request() -> None:
+    script = request(f"/{SITE.token}/play.js")[2].decode()
+    assert f"const MOST_BYTES = {MOST_BYTES};" in script
+    assert "file.size > MOST_BYTES" in script
+    assert "encode(body).length > MOST_BYTES" in script

@@ -22,7 +22,7 @@ from valid_ref.graph import AgentGraph
 from valid_ref.oracle import recording_digest
 from valid_ref.play import Move, PlayError, Session
 from valid_ref.play.game import MOST_AGENTS, MOST_LEARNING_ROUNDS, digest_of
-from valid_ref.play.session import MOST_NODES, Step
+from valid_ref.play.session import FORMAT, MOST_NODES, Step, read_scenario
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.reading import Reading
 from valid_ref.scenario import scenario_from_json
@@ -187,7 +187,7 @@ def test_a_run_that_is_over_goes_on_no_further() -> None:
         ({"byzantine": ()}, "nobody is Byzantine"),
         ({"rounds": MOST_LEARNING_ROUNDS + 1}, "learning rounds"),
         ({"graph": f"complete:{MOST_AGENTS + 1}"}, "agents, at most"),
-        ({"loss": "random-quadratic:dimension=11"}, "entries, at most"),
+        ({"loss": "random-quadratic:dimension=11"}, "entries of a model, at most"),
         ({"attack": "gaussian:sigma=0.3"}, "no list of edits"),
         ({"attack": Edits((Edit("Sleeping", 1, 3, 0, Drop()),))}, "no such phase"),
     ],
@@ -261,3 +261,25 @@ def test_the_moves_of_a_round_are_edits_of_that_round() -> None:
     session = Session.of_scenario(SMALL).step().step([Move(3, 0, Drop())])
     assert saved(session).attack == Edits((Edit(LEARNING, 2, 3, 0, Drop()),))
     assert saved(session.undo()).attack is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"graph": "complete:1500"}, "1500 agents"),
+        ({"loss": {"kind": "random-quadratic", "dimension": 3_000_000}}, "3000000 entries"),
+        ({"loss": {"kind": "random-ridge", "samples": 10**9}}, "data of an agent"),
+        ({"rounds": MOST_LEARNING_ROUNDS + 1}, "learning rounds"),
+        ({"batch": 10**9}, "data of a mini-batch"),
+        ({"checks": [{"thresholds": {"kind": "calibrated", "runs": 10**6}}]}, "rehearsals"),
+        ({"prime": 10**1200 + 1}, "digits"),
+    ],
+)
+def test_sizes_are_checked_before_anything_is_built(changes, said, monkeypatch) -> None:
+    written = Session.of_scenario(SMALL).as_json()["scenario"]
+    monkeypatch.setattr("valid_ref.play.game.prepare", lambda _one: pytest.fail("prepared"))
+    changed = written | {"keys": None} | changes
+    with pytest.raises(PlayError, match=said):
+        Session.of_scenario(read_scenario(changed))
+    with pytest.raises(PlayError, match=said):
+        Session.from_json({"format": FORMAT, "steps": [], "here": 0, "scenario": changed})

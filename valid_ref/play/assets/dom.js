@@ -22,6 +22,9 @@ function announce(text) { $("announce").textContent = text; }
 
 /** The answer of the server to a command on the session; an empty body asks for the first one. */
 async function ask(body) {
+  if (new TextEncoder().encode(body).length > MOST_BYTES) {
+    return { refused: { message: `this is too large for the server, which takes at most ${MOST_BYTES} bytes`, clause: "" } };
+  }
   try {
     const response = await fetch("command", {
       method: "POST",

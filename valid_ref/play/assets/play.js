@@ -189,7 +189,9 @@ $("begin").addEventListener("submit", (event) => {
 });
 $("file").addEventListener("change", async (event) => {
   const [file] = event.target.files;
-  if (file) send({ kind: "open", text: await file.text() }, () => { $("new").open = false; });
+  if (file && file.size > MOST_BYTES) {
+    refuse({ message: `${file.name} has ${file.size} bytes, at most ${MOST_BYTES} are taken`, clause: "" });
+  } else if (file) send({ kind: "open", text: await file.text() }, () => { $("new").open = false; });
   event.target.value = "";
 });
 
