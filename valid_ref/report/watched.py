@@ -1,6 +1,7 @@
 """What a report is made of, whatever it came from: a run, a recording, a sub-protocol."""
 
 import contextlib
+import re
 from collections.abc import Iterable, Mapping
 
 import attrs
@@ -16,6 +17,7 @@ from valid_ref.machine import Round
 from valid_ref.named_parts import name_of
 from valid_ref.oracle import Divergence, Recording, Status, Verdict
 from valid_ref.oracle.check import recorded_problem
+from valid_ref.oracle.replay import END
 from valid_ref.printable import printable
 from valid_ref.protocols.agreement import AgreementState
 from valid_ref.protocols.broadcast import BroadcastState
@@ -151,6 +153,7 @@ def _divergence(found: Divergence, places: Mapping[tuple[str, int], int]) -> Div
         agent=found.agent,
         index=places.get((found.phase, found.round), last),
         receiver=None if edge is None else edge[1],
+        said=_is_of_message(found),
         where=f"{found.phase} round {found.round}"
         + (f", edge {edge[0]} to {edge[1]}" if edge else ""),
         what=different.what + ("" if different.index is None else f", entry {different.index}"),
@@ -159,6 +162,11 @@ def _divergence(found: Divergence, places: Mapping[tuple[str, int], int]) -> Div
         expected=printable(different.expected),
         found=printable(different.found),
     )
+
+
+def _is_of_message(found: Divergence) -> bool:
+    """Whether a message differs, not an alarm, the verdict or the model at the end."""
+    return found.phase != END and re.search(r"alarm \d+$", found.difference.what) is None
 
 
 def _printable_alarms(alarms: Iterable[AlarmLine]) -> tuple[AlarmLine, ...]:

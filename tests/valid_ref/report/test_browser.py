@@ -330,6 +330,23 @@ def test_the_sequence_follows_agent_and_round(visit) -> None:
     assert page.locator(".sequence .word-line.altered").count() == 5
 
 
+def test_a_message_that_diverges_is_told_apart_from_what_honest_code_says(visit) -> None:
+    opened = visit("diverging", "#round=6&agent=0")
+    page = opened.page
+    wrong = page.locator(".heard tr", has_text="from 2")
+    assert wrong.locator(".tag").inner_text() == "≠"
+    assert "not what the specification demands" in wrong.locator(".tag").get_attribute("title")
+    assert page.locator(".heard .tag", has_text="=").count() == 3
+    assert page.locator(".graph .word-line.altered").count() == 4
+    assert page.locator(".strip .tick.diverge").count() == 2
+    assert "round 6: 2 to 0 model" in page.get_attribute(".sequence", "aria-label")
+    page.keyboard.press("ArrowRight")
+    assert page.locator(".heard .tag", has_text="≠").count() == 3
+    later = page.locator(".heard tr", has_text="from 2").locator(".tag")
+    assert later.inner_text() == "?"
+    assert "left the specification in round 6" in later.get_attribute("title")
+
+
 def test_a_divergence_is_marked_wherever_its_round_is_shown(visit) -> None:
     opened = visit("recording", "#round=1")
     page = opened.page

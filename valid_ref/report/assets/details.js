@@ -115,7 +115,7 @@ function said(run, round, v) {
   const list = words.map((word) => el("li", {},
     el("span", { class: `tag${word.altered ? " altered" : ""}`, title: tagMeaning(words, word), role: "img", "aria-label": tagMeaning(words, word) }, words.length > 1 ? word.letter : "≠"),
     ` to ${names(word.receivers)}: ${run.messages[word.message].text}`, fitMark(round, v, word)));
-  return [el("p", { class: "row" }, el("b", {}, words.length > 1 ? `Says ${words.length} different things` : "Says, in place of what honest code would")), el("ul", { class: "said" }, list)];
+  return [el("p", { class: "row" }, el("b", {}, words.length > 1 ? `Says ${words.length} different things` : words[0].diverges ? "Says, in place of what the specification demands" : "Says, in place of what honest code would")), el("ul", { class: "said" }, list)];
 }
 
 function fitMark(round, sender, word) {
@@ -126,7 +126,8 @@ function fitMark(round, sender, word) {
 
 // What the letter or sign beside a message means.
 function tagMeaning(words, word) {
-  const truth = word.altered ? "not what honest code says" : "what honest code says";
+  const truth = word.diverges ? "not what the specification demands" : word.altered ? "not what honest code says"
+    : word.left ? `not judged, because the sender left the specification in round ${word.left.index + 1}` : "what honest code says";
   return words.length > 1 ? `${word.letter}: one of ${words.length} different messages of this sender; ${truth}` : truth;
 }
 
@@ -134,7 +135,7 @@ function heard(run, round, v) {
   const rows = neighbours(run, v).map((sender) => {
     const words = variants(run, round, sender);
     const word = words.find((one) => one.receivers.includes(v));
-    const tag = words.length > 1 ? word.letter : word.altered ? "≠" : "=";
+    const tag = words.length > 1 ? word.letter : word.altered ? "≠" : word.left ? "?" : "=";
     return el("tr", { class: word.altered ? "altered" : "" }, el("th", { scope: "row" }, `from ${sender}`),
       el("td", {}, el("span", { class: `tag${word.altered ? " altered" : ""}`, title: tagMeaning(words, word), role: "img", "aria-label": tagMeaning(words, word) }, tag)),
       el("td", {}, run.messages[word.message].text));

@@ -123,21 +123,35 @@ function messageOn(run, round, sender, receiver) {
   return other ? other.message : round.said[sender];
 }
 
-// The distinct messages of a sender: [{ message, letter, receivers, altered }], the commonest first.
+// Whether the oracle found that this message is not what the specification demands.
+function diverges(run, round, sender, receiver) {
+  return run.divergences.some((one) => one.said && one.agent === sender && one.index === round.index && (one.receiver == null || one.receiver === receiver));
+}
+
+// The divergence of an agent before this round; from then on the oracle does not judge what it says.
+function leftBefore(run, round, agent) {
+  return run.divergences.find((one) => one.agent === agent && one.index < round.index);
+}
+
+// The distinct messages of a sender, the commonest first; `altered` if a message is known to be
+// wrong, `diverges` if the oracle found it, `left` if nobody judges the sender any more.
 function variants(run, round, sender) {
   const groups = new Map();
+  const left = leftBefore(run, round, sender);
   for (const receiver of neighbours(run, sender)) {
     const message = messageOn(run, round, sender, receiver);
-    if (!groups.has(message)) groups.set(message, []);
-    groups.get(message).push(receiver);
+    const wrong = diverges(run, round, sender, receiver);
+    const key = `${message}|${wrong}`;
+    if (!groups.has(key)) groups.set(key, { message, diverges: wrong, receivers: [] });
+    groups.get(key).receivers.push(receiver);
   }
-  return [...groups.entries()]
-    .sort((a, b) => b[1].length - a[1].length)
-    .map(([message, receivers], place) => ({
-      message,
-      receivers,
+  return [...groups.values()]
+    .sort((a, b) => b.receivers.length - a.receivers.length)
+    .map((group, place) => ({
+      ...group,
       letter: String.fromCharCode(65 + (place % 26)),
-      altered: message !== round.said[sender],
+      altered: group.diverges || group.message !== round.said[sender],
+      left,
     }));
 }
 
