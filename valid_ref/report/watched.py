@@ -139,9 +139,17 @@ def watch_recording(recording: Recording, verdict: Verdict, label: str) -> Watch
         facts=facts,
         parameters=parameters,
         problem=problem,
-        divergences=tuple(_divergence(one, places) for one in verdict.divergences),
+        divergences=_divergences(verdict, places),
         notes=verdict.limits if verdict.divergences else (),
     )
+
+
+def _divergences(
+    verdict: Verdict, places: Mapping[tuple[str, int], int]
+) -> tuple[DivergenceView, ...]:
+    """The earliest first; in the same round messages before the alarms that follow from them."""
+    found = [_divergence(one, places) for one in verdict.divergences]
+    return tuple(sorted(found, key=lambda one: (one.index, not one.said, one.agent)))
 
 
 def _divergence(found: Divergence, places: Mapping[tuple[str, int], int]) -> DivergenceView:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import attrs
 import numpy as np
 import pytest
 
@@ -75,7 +76,8 @@ def recording_view(home: Path, scenario: Scenario) -> PageView:
 def diverging_view(home: Path) -> PageView:
     """An honest recording in which one entry of agent 2 was changed in round 6.
 
-    In round 7 all others diverge too: they computed with what agent 2 said at first.
+    In round 7 all others diverge too: they computed with what agent 2 said at first. One
+    statistic is put just above its threshold.
     """
     record_run(run(SMALL), home / "diverging", checksums=False)
     models = np.load(home / "diverging" / "models.npy")
@@ -83,7 +85,13 @@ def diverging_view(home: Path) -> PageView:
     np.save(home / "diverging" / "models.npy", models)
     opened = open_recording(home / "diverging")
     watched = watch_recording(opened, check(opened), "Diverging")
-    return view_of("Diverging", "one agent diverges", [watched], load_specification())
+    view = view_of("Diverging", "one agent diverges", [watched], load_specification())
+    [shown] = view.runs
+    assert shown.series is not None
+    first, *others = shown.series.statistics
+    near = attrs.evolve(first, final=first.threshold * (1 + 1e-7))
+    series = attrs.evolve(shown.series, statistics=(near, *others))
+    return attrs.evolve(view, runs=(attrs.evolve(shown, series=series),))
 
 
 @pytest.fixture

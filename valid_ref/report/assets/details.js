@@ -46,8 +46,17 @@ function happenings(run, round) {
     const who = agents.size > 6 ? `${agents.size} agents` : agentWords([...agents]);
     found.push({ mark: "!", kind: "alarm", text: `${who}: ${meaning} (${reason})`, link: (number) => causeButton(number, first) });
   }
-  const quiet = run.agents.some((agent) => agent.role !== "honest") ? "Nothing unusual is said, and nobody raises an alarm." : "Everybody says what it should, and nobody raises an alarm.";
-  return found.length ? found : [{ mark: "✓", kind: "fine", text: quiet }];
+  return found.length ? found : [quietly(run, round)];
+}
+
+// A round in which nothing is known to be wrong; after a divergence that does not say much.
+function quietly(run, round) {
+  const silent = run.agents.map((_agent, v) => v).filter((v) => run.messages[round.said[v]].word === "silent");
+  const left = run.agents.map((_agent, v) => v).filter((v) => leftBefore(run, round, v));
+  const known = !left.length && !silent.length && run.agents.every((agent) => agent.role === "honest");
+  const said = known ? "Everybody says what it should" : silent.length ? `${sentence(agentWords(silent))} ${silent.length === 1 ? "says" : "say"} nothing` : "Nothing unusual is said";
+  const unjudged = left.length ? ` ${sentence(agentWords(left))} left the specification before, and what ${left.length === 1 ? "it says" : "they say"} since is not judged.` : "";
+  return { mark: left.length ? "?" : "✓", kind: left.length ? "unjudged" : "fine", text: `${said}, and nobody raises an alarm.${unjudged}` };
 }
 
 // A link from a deviation to the first alarm that it caused.
@@ -157,10 +166,12 @@ function clauseLink(identifier) {
     onclick: (event) => { event.preventDefault(); openClause(identifier); } }, identifier);
 }
 
+// Open the text of a clause; whether the page has it.
 function openClause(identifier) {
   const clause = document.getElementById(`clause-${identifier}`);
-  if (!clause) return;
+  if (!clause) return false;
   clause.open = true;
   clause.querySelector("summary").focus();
   clause.scrollIntoView({ block: "center" });
+  return true;
 }

@@ -43,7 +43,7 @@ function prose(html, attributes = {}) {
 
 function firstCheat(run) {
   const agent = run.agents.findIndex((one) => one.role === "byzantine");
-  return agent >= 0 ? agent : run.divergences.length ? run.divergences[0].agent : 0;
+  return agent >= 0 ? agent : (run.divergences[0]?.agent ?? 0); // divergences are in their order in time
 }
 
 function plural(count, word) {
@@ -92,6 +92,11 @@ function fitTables() {
 function agentWords(agents) {
   const all = agents.map(String);
   return all.length === 1 ? `agent ${all[0]}` : `agents ${all.slice(0, -1).join(", ")} and ${all.at(-1)}`;
+}
+
+// The same with a capital letter at its beginning.
+function sentence(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function names(agents) {

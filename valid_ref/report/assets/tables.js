@@ -15,7 +15,7 @@ function outcomePart(run) {
 function divergencesPart(run, number) {
   if (!run.divergences.length) return null;
   return el("section", { class: "card outcome bad" }, el("h2", {}, "Where the recording leaves the specification"),
-    table("Divergences", ["agent", "where", "what", "clause", "expected", "found", "last agreed"], [...run.divergences].sort((a, b) => a.index - b.index).map((one) => el("tr", {}, el("th", { scope: "row" }, String(one.agent)),
+    table("Divergences", ["agent", "where", "what", "clause", "expected", "found", "last agreed"], run.divergences.map((one) => el("tr", {}, el("th", { scope: "row" }, String(one.agent)),
       el("td", {}, one.where, " ", el("button", { type: "button", class: "quiet small", onclick: () => goToMessage(number, { index: one.index, sender: one.agent, receiver: one.receiver }, one.agent) }, `show round ${one.index + 1}`)), el("td", {}, one.what),
       el("td", {}, clauseLink(one.clause)), el("td", { class: "value" }, one.expected), el("td", { class: "value" }, one.found), el("td", {}, one.agreed)))));
 }
