@@ -9,6 +9,7 @@ import numpy as np
 
 from valid_ref.errors import ValidRefError
 from valid_ref.explore.counterexample import PlayedScript
+from valid_ref.grammar import counted
 from valid_ref.graph import AgentGraph
 from valid_ref.guarantees.outcome import Judgement, Outcome
 from valid_ref.lattice import from_lattice
@@ -24,7 +25,7 @@ from valid_ref.protocols.broadcast import BroadcastState
 from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.protocols.weakened import checked_less, left_out
 from valid_ref.report.view import DivergenceView, Evidence, OutcomeView
-from valid_ref.report.words import OUTCOMES, counted
+from valid_ref.report.words import OUTCOMES
 from valid_ref.runs import Run
 from valid_ref.wire import AlarmLine, alarm_line
 from valid_ref.witness.story import Played

@@ -74,7 +74,7 @@ function fitWords(edges) {
   const known = edges.filter((edge) => edge.fits != null);
   if (!known.length) return "";
   const fitting = known.filter((edge) => edge.fits).length;
-  if (fitting === known.length) return " Each follows from the step that goes with it, so no single neighbour can see it.";
+  if (fitting === known.length) return ` ${known.length === 1 ? "It" : "Each"} follows from the step that goes with it, so no single neighbour can see it.`;
   return fitting ? " Some do not follow from the step that goes with them." : " It does not follow from the step that goes with it: under keys that nobody foresees, an honest report of it breaks the relation.";
 }
 
