@@ -356,6 +356,23 @@ def test_a_message_that_diverges_is_told_apart_from_what_honest_code_says(visit)
     assert "left the specification in round 6" in later.get_attribute("title")
 
 
+@pytest.mark.parametrize("name", ["attacked", "diverging"])
+def test_what_is_announced_is_in_sentences(visit, name: str) -> None:
+    opened = visit(name, "#round=1")
+    heard = set()
+    for key in ("n", "n", "n", "End", "Home", "p"):
+        opened.page.keyboard.press(key)
+        heard.add(opened.page.text_content("#announce"))
+    assert len(heard) > 2
+    for text in heard:
+        assert re.search(r"\.\s*\.", text) is None
+        assert text.endswith(".")
+        assert all(part[0].isupper() for part in text.split(". "))
+    for part in ("#run-0 .plot", ".sequence"):
+        label = opened.page.locator(part).first.get_attribute("aria-label")
+        assert all(said[0].isupper() for said in label.split(". "))
+
+
 def test_a_page_opens_on_the_divergence_that_comes_first(visit) -> None:
     opened = visit("diverging")
     page = opened.page

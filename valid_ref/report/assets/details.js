@@ -44,7 +44,7 @@ function happenings(run, round) {
   for (const [key, { agents, first }] of reasons) {
     const [reason, meaning] = key.split("|");
     const who = agents.size > 6 ? `${agents.size} agents` : agentWords([...agents]);
-    found.push({ mark: "!", kind: "alarm", text: `${who}: ${meaning} (${reason})`, link: (number) => causeButton(number, first) });
+    found.push({ mark: "!", kind: "alarm", text: `${sentence(who)}: ${meaning} (${reason})`, link: (number) => causeButton(number, first) });
   }
   return found.length ? found : [quietly(run, round)];
 }

@@ -40,7 +40,7 @@ function plotsPart(run, number) {
   const told = series.distance ? `The mean squared distance to the ${series.goal} goes from ${short(first(series.distance))} to ${short(last(series.distance))}; ` : "";
   figures.push(figure(run, number, {
     title: series.distance ? `Distance to the ${series.goal}, and consensus error` : "Consensus error",
-    caption: `${told}the consensus error from ${short(first(series.consensus))} to ${short(last(series.consensus))}. Thin lines are single agents.`,
+    caption: `${told ? `${told}the consensus error` : "The consensus error goes"} from ${short(first(series.consensus))} to ${short(last(series.consensus))}. Thin lines are single agents.`,
     rounds: series.rounds, curves,
   }));
   for (const statistic of series.statistics) {

@@ -85,7 +85,7 @@ function drawSequence(run, number, picture, { v, rounds, lines, at }) {
   picture.setAttribute("viewBox", `0 0 ${width} ${top + rounds.length * height + 4}`);
   picture.style.maxWidth = `${width * 1.1}px`;
   picture.style.minWidth = `${Math.min(width, 760) * 0.8}px`;
-  picture.setAttribute("aria-label", `Agent ${v} and its neighbours in rounds ${rounds[0].index + 1} to ${rounds.at(-1).index + 1}. ${told.length ? `Not what honest code says: ${told.slice(0, 12).join("; ")}` : "Nothing is known to be other than what honest code says."}`);
+  picture.setAttribute("aria-label", `Agent ${v} and its neighbours in rounds ${rounds[0].index + 1} to ${rounds.at(-1).index + 1}. ${told.length ? `Not what honest code says: ${told.slice(0, 12).join("; ")}.` : "Nothing is known to be other than what honest code says."}`);
   picture.replaceChildren(...parts);
 }
 

@@ -99,6 +99,11 @@ function sentence(text) {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+// Texts as sentences, one after the other: each with a capital letter and one full stop.
+function sentences(texts) {
+  return texts.map((text) => sentence(text).replace(/[.\s]*$/, ".")).join(" ");
+}
+
 function names(agents) {
   return agents.length ? agents.join(", ") : "nobody";
 }
