@@ -125,7 +125,7 @@ PROOF = Proof(
     theorems=(
         "Rounding.rounded_gradient",
         "Rounding.rounded_step",
-        "Rounding.read_off",
+        "Rounding.rounded_reading",
         "LatticeProof.half_even_error",
         "Bounded.honest_round",
         "Bounded.norm_checks_never_trip",

@@ -16,6 +16,9 @@ from valid_ref.guarantees.calibration import Limits, Statistics, Tails, calibrat
 from valid_ref.guarantees.proportion import clopper_pearson
 from valid_ref.protocols.parameters import Weighting, exponential_weights
 
+LARGEST_NOISE = 1e300
+"""What an attack calls sigma is a strength of noise if it is a number below this."""
+
 
 @attrs.frozen
 class StatisticsSetting:
@@ -235,6 +238,9 @@ def statistics_of(checks: Sequence[str], summary: Mapping[str, Any]) -> Statisti
         entry["check"]: (entry["optimality"], entry["heterogeneity"])
         for entry in summary["statistics"]
     }
+    missing = [check for check in checks if check not in found]
+    if missing:
+        raise ConfigError(f"{summary['job']} has no statistics of {missing[0]}", clause="EX-10")
     return tuple(found[check] for check in checks)
 
 
@@ -307,5 +313,11 @@ def _mean_heterogeneity(found: Sequence[tuple[int, int]]) -> Fraction:
 
 
 def sigma(attack: Mapping[str, Any]) -> float | None:
-    """The noise of an attack, 0 without attack, None for one that has none."""
-    return 0.0 if attack["label"] == "none" else attack.get("sigma")
+    """The noise of an attack, 0 without attack, None for one that has none.
+
+    An option `sigma` of somebody's own attack that is no number is no noise.
+    """
+    found: object = 0.0 if attack["label"] == "none" else attack.get("sigma")
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        return None
+    return float(found) if -LARGEST_NOISE < found < LARGEST_NOISE else None

@@ -1,6 +1,6 @@
 """What was said in a round, what of it can be used, and who alarms over it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 import torch
@@ -9,6 +9,7 @@ from torch import Tensor
 from torch_backend import lattice
 from torch_backend.attacks.attack import Edge, LearningDeviation
 from torch_backend.errors import BackendAttackError
+from torch_backend.kernels import places, read_together
 from torch_backend.program import Program
 from valid_ref.alarms import Alarm, Alarms, Raised
 from valid_ref.foreign import refusing
@@ -47,9 +48,7 @@ class Said:
         """
         models = self.models
         if self.problems:
-            models = models.index_fill(
-                0, torch.tensor(sorted(self.problems), device=models.device), 0
-            )
+            models = without(models, self.problems)
         return models, {edge: pair[0] for edge, pair in self.usable_edges().items()}
 
     def usable_edges(self) -> Mapping[Edge, Pair]:
@@ -63,9 +62,7 @@ class Said:
     def usable_gammas(self) -> Tensor:
         """The scaled gradients of `agents` as receivers keep them."""
         bad = [i for i, agent in enumerate(self.agents) if agent in self.problems]
-        if not bad:
-            return self.gammas
-        return self.gammas.index_fill(0, torch.tensor(bad, device=self.gammas.device), 0)
+        return without(self.gammas, bad) if bad else self.gammas
 
     def problem(self, sender: int, receiver: int) -> Alarm | None:
         """Why the message on an edge cannot be used; None if it can."""
@@ -74,22 +71,29 @@ class Said:
         return self.problems.get(sender)
 
 
+def without(rows: Tensor, silent: Iterable[int]) -> Tensor:
+    """The rows with zeros for agents that say nothing."""
+    numbers = tuple(sorted(silent))
+    return rows.index_fill(0, places(numbers, rows.device), 0) if numbers else rows
+
+
 def deliver(
     program: Program,
+    *,
     t: int,
     models: Tensor,
     gammas: Tensor,
     silent: frozenset[int],
     deviation: LearningDeviation,
     losses: Tensor,
+    beyond: Sequence[bool],
 ) -> Said:
-    """Put the words of the adversary in the place of honest code's, and look at their range.
+    """Put the words of the adversary in the place of honest code's.
+
+    `beyond` are the answers to `words_beyond`.
 
     Implements: AD-4.
     """
-    given = f"{name_of(program.attack)}: deviate gives what is no deviation:"
-    with refusing(BackendAttackError, given, clause="EX-20"):
-        _check(program, deviation)
     if deviation.said:
         models, gammas = models.clone(), gammas.clone()
         row_of = {agent: row for row, agent in enumerate(program.heard)}
@@ -98,7 +102,7 @@ def deliver(
     edges: dict[Edge, Pair | None] = dict(deviation.edges)
     edges.update(dict.fromkeys(sorted(deviation.silent)))
     missing = silent.difference(deviation.said)
-    problems, edge_problems = find_problems(program.lattice, missing, deviation.said, edges)
+    problems, edge_problems = _problems(missing, deviation.said, edges, beyond)
     return Said(
         t=t,
         agents=program.heard,
@@ -121,16 +125,47 @@ def find_problems(
 
     Implements: AR-11, LM-4.
     """
+    pairs = [*said.values(), *(pair for pair in edges.values() if pair is not None)]
+    (beyond,) = read_together([_beyond(parameters, pairs)]) if pairs else ([],)
+    return _problems(missing, said, edges, beyond)
+
+
+def _problems(
+    missing: Iterable[int],
+    said: Mapping[int, Pair],
+    edges: Mapping[Edge, Pair | None],
+    beyond: Sequence[bool],
+) -> tuple[Mapping[int, Alarm], Mapping[Edge, Alarm]]:
+    """The same from what is out of range: words to all, then words on edges, in their order."""
     problems = dict.fromkeys(missing, Alarm.MISSING_MESSAGE)
-    for agent, pair in said.items():
-        if not in_range(parameters, pair):
-            problems[agent] = Alarm.OUT_OF_RANGE
-    edge_problems = {
-        edge: Alarm.MISSING_MESSAGE if pair is None else Alarm.OUT_OF_RANGE
-        for edge, pair in edges.items()
-        if pair is None or not in_range(parameters, pair)
-    }
+    found = iter(beyond)
+    problems |= {agent: Alarm.OUT_OF_RANGE for agent in said if next(found)}
+    edge_problems = {}
+    for edge, pair in edges.items():
+        if pair is None:
+            edge_problems[edge] = Alarm.MISSING_MESSAGE
+        elif next(found):
+            edge_problems[edge] = Alarm.OUT_OF_RANGE
     return problems, edge_problems
+
+
+def require_deviation(program: Program, deviation: LearningDeviation) -> None:
+    """Refuse a deviation of another form, or one that Byzantine agents cannot make.
+
+    Implements: AD-4, EX-20.
+    """
+    given = f"{name_of(program.attack)}: deviate gives what is no deviation:"
+    with refusing(BackendAttackError, given, clause="EX-20"):
+        _check(program, deviation)
+
+
+def words_beyond(program: Program, deviation: LearningDeviation) -> Tensor | None:
+    """For words to all, then for those on edges, a flag: whether they are out of range.
+
+    Implements: AR-11.
+    """
+    pairs = [*deviation.said.values(), *deviation.edges.values()]
+    return _beyond(program.lattice, pairs) if pairs else None
 
 
 def _check(program: Program, deviation: LearningDeviation) -> None:
@@ -163,16 +198,18 @@ def _check(program: Program, deviation: LearningDeviation) -> None:
             )
 
 
-def in_range(parameters: LatticeParameters, pair: Pair) -> bool:
-    """Whether a message obeys the range rule.
+def _beyond(parameters: LatticeParameters, pairs: Sequence[Pair]) -> Tensor:
+    """For each message whether it breaks the range rule.
 
     Implements: AR-11.
     """
     limits = parameters.model_limit, parameters.gradient_limit
-    return not any(
-        bool(lattice.outside(vector[None], limit))
+    flags = [
+        lattice.outside(vector[None], limit)
+        for pair in pairs
         for vector, limit in zip(pair, limits, strict=True)
-    )
+    ]
+    return torch.cat(flags).reshape(-1, 2).any(dim=1)
 
 
 def alarms_after(

@@ -5,6 +5,7 @@ same models, scaled gradients and alarms, given the same private gradients.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import NoReturn
 
 import attrs
 import numpy as np
@@ -18,12 +19,21 @@ from torch_backend.attacks.attack import (
     LearningView,
     deviation_in,
     labels_of,
+    require_labels,
 )
 from torch_backend.data.batches import batch_indices
-from torch_backend.delivery import Said, alarms_after, deliver
+from torch_backend.delivery import (
+    Said,
+    alarms_after,
+    deliver,
+    require_deviation,
+    without,
+    words_beyond,
+)
+from torch_backend.devices import repeatable
 from torch_backend.errors import ConfigError, ScreeningError
 from torch_backend.estimates import Estimates, Row, no_estimates
-from torch_backend.kernels import empty_tensor
+from torch_backend.kernels import empty_tensor, places, read_together, rows_of
 from torch_backend.program import Program
 from torch_backend.rules import RULES
 from torch_backend.rules.gossip import ValidRule, mix
@@ -101,19 +111,25 @@ def advance(program: Program, state: State) -> tuple[State, Said]:
         raise ConfigError(f"the run has {program.rounds} rounds and all are done", clause="LM-1")
     batches = Batches(program, t)
     own = program.shard.own(state.models)
-    received = Received(program.agents, own, state.said, state.edges)
-    Y, points = _mixed(program, t, received, batches)
+    received = Received(program.agents, own, state.said, state.edges, apart=state.lying)
+    Y, points, strange = _mixed(program, t, received, batches)
     losses, gradients = batches.gradients(points)
     consume = program.attack is None
     step = lattice.step(program.lattice, t, Y, gradients, consume=consume)
     models, lost = program.shard.gather(step.models), program.shard.gather(step.lost)
-    silent = state.silent.union(torch.nonzero(lost).flatten().tolist())
-    models, gammas = _without(models, silent), _silenced(program, step.gammas, silent)
+    # Who falls silent now has zeros already.
+    models, gammas = without(models, state.silent), _silenced(program, step.gammas, state.silent)
     deviation = LearningDeviation()
     if program.attack is not None:
         everybody = program.shard.gather(gammas)
         deviation = deviation_in(program.attack, _view(program, state, Y, models, everybody))
-        gammas = everybody if len(program.heard) == len(everybody) else everybody[[*program.heard]]
+        gammas = (
+            everybody if len(program.heard) == len(everybody) else rows_of(everybody, program.heard)
+        )
+    require_deviation(program, deviation)
+    kept = _replaced(models, deviation.keeps)
+    found = _answers(program, (lost, strange, batches.no_labels), models, kept, deviation)
+    silent = state.silent.union(agent for agent, gone in enumerate(found.lost) if gone)
     said = deliver(
         program=program,
         t=t,
@@ -122,10 +138,11 @@ def advance(program: Program, state: State) -> tuple[State, Said]:
         silent=silent,
         deviation=deviation,
         losses=losses,
+        beyond=found.beyond,
     )
-    kept = _replaced(models, deviation.keeps)
     usable, edges = said.usable_models()
-    lying = frozenset(b for b in deviation.said if not torch.equal(said.models[b], kept[b]))
+    unusable = (b for b in deviation.said if b in said.problems)
+    lying = frozenset((*found.lying, *unusable))
     newly = {
         agent: Raised(Alarm.OWN_UPDATE_OUT_OF_RANGE, PHASE, t, about=agent)
         for agent in silent - state.silent
@@ -143,6 +160,53 @@ def advance(program: Program, state: State) -> tuple[State, Said]:
         alarms=alarms,
         estimates=estimates,
     ), said
+
+
+@attrs.frozen
+class _Answers:
+    """What the host must know of a round: who is lost, which words are out of range, who lies."""
+
+    lost: Sequence[bool]
+    beyond: Sequence[bool]
+    lying: Sequence[int]
+
+
+def _answers(
+    program: Program,
+    asked: tuple[Tensor, Tensor | None, Sequence[Tensor]],
+    models: Tensor,
+    kept: Tensor,
+    deviation: LearningDeviation,
+) -> _Answers:
+    """Everything about the round that the host asks its device; it waits for it once.
+
+    `asked` are who is lost, whether the rule gave what is out of range, and whether the attack gave
+    what is no label.
+
+    Implements: AR-11, EX-20.
+    """
+    lost, strange, no_labels = asked
+    beyond = words_beyond(program, deviation)
+    speakers = sorted({*deviation.said, *deviation.keeps})
+    lies = [
+        (deviation.said[b][0] if b in deviation.said else models[b]).ne(kept[b]).any()
+        for b in speakers
+    ]
+    questions = [
+        [lost],
+        [] if strange is None else [strange],
+        no_labels,
+        [] if beyond is None else [beyond],
+        lies,
+    ]
+    flat = iter(read_together([flags for some in questions for flags in some]))
+    answers = [[flag for _ in some for flag in next(flat)] for some in questions]
+    if any(answers[1]):
+        _refuse_range(program, base=any(answers[1][: len(answers[1]) // 2]))
+    if program.attack is not None:
+        require_labels(program.attack, program.data.classes, answers[2])
+    lying = [b for b, differs in zip(speakers, answers[4], strict=True) if differs]
+    return _Answers(answers[0], answers[3], lying)
 
 
 def gathered(program: Program, state: State) -> State:
@@ -165,22 +229,22 @@ def divided(program: Program, state: State) -> State:
         return attrs.evolve(state, losses=losses, estimates=whole)
     everybody = range(program.graph.agents)
     rows: tuple[Row, ...] = (*program.heard, *(row for row in whole.rows if row not in everybody))
-    places = [whole.rows.index(row) for row in rows]
-    sums, own = whole.sums[:, :, :, places], len(program.agents)
+    numbers = places(tuple(whole.rows.index(row) for row in rows), program.device)
+    sums, own = whole.sums.index_select(3, numbers), len(program.agents)
     estimates = attrs.evolve(whole, own=own, rows=rows, sums=sums)
     return attrs.evolve(state, losses=losses, estimates=estimates)
 
 
 def _mixed(
     program: Program, t: int, received: Received, batches: "Batches"
-) -> tuple[Tensor, Tensor]:
-    """Y, and the points at which the private gradients are taken.
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Y, the points of the private gradients, and for an own rule whether it is out of range.
 
     Implements: AR-4.
     """
     if isinstance(program.rule, ValidRule):
         points = empty_tensor(received.own.shape, program.dtype, program.device)
-        return mix(program.lattice, t, program.graph, received, points), points
+        return mix(program.lattice, t, program.graph, received, points), points, None
     rule = program.rule
     evaluate = batches.losses if asks_for_losses(rule) else None
     with asking(rule, f"mix in round {t}", ScreeningError, clause="EX-20"):
@@ -189,42 +253,44 @@ def _mixed(
     if not isinstance(mixed, tuple) or not tensors or len(mixed) != 2:
         raise ScreeningError(f"{name_of(rule)}: mix gives no pair of tensors", clause="EX-20")
     Y, E = mixed
+    strange = None
     if type(rule) not in RULES.known:
-        _require_mixed(program, received, {"base": Y, "point of evaluation": E})
-    return Y, lattice.evaluation_points(program.lattice, E, program.dtype)
+        strange = _out_of_range(program, received, {"base": Y, "point of evaluation": E})
+    return Y, lattice.evaluation_points(program.lattice, E, program.dtype), strange
 
 
-def _require_mixed(program: Program, received: Received, mixed: Mapping[str, Tensor]) -> None:
+def _out_of_range(program: Program, received: Received, mixed: Mapping[str, Tensor]) -> Tensor:
     """Refuse what a rule that somebody brought gives, where it is not of the form of `mix`.
+
+    Whether its entries are in range is left to be read with all else that is asked about the round.
 
     Implements: EX-20.
     """
     limit = program.lattice.model_limit << program.lattice.precision.step_bits
     for what, tensor in mixed.items():
         if tensor.dtype != torch.int64 or tensor.shape != received.own.shape:
-            found = f"{tensor.dtype} of shape {tuple(tensor.shape)}"
-            needed = f"torch.int64 of shape {tuple(received.own.shape)}"
-        elif bool((tensor >= limit).any() | (tensor <= -limit).any()):
-            found, needed = "an entry out of range", f"entries below {limit} in size"
-        else:
-            continue
-        raise ScreeningError(
-            f"{name_of(program.rule)}: its {what} has {found}; needed are {needed}",
-            clause="EX-20",
-        )
+            raise ScreeningError(
+                f"{name_of(program.rule)}: its {what} has {tensor.dtype} of shape "
+                f"{tuple(tensor.shape)}; needed are torch.int64 of shape "
+                f"{tuple(received.own.shape)}",
+                clause="EX-20",
+            )
+    return torch.stack([lattice.outside(tensor, limit) for tensor in mixed.values()])
+
+
+def _refuse_range(program: Program, *, base: bool) -> NoReturn:
+    limit = program.lattice.model_limit << program.lattice.precision.step_bits
+    what = "base" if base else "point of evaluation"
+    raise ScreeningError(
+        f"{name_of(program.rule)}: its {what} has an entry out of range; needed are entries below "
+        f"{limit} in size",
+        clause="EX-20",
+    )
 
 
 def _silenced(program: Program, gammas: Tensor, silent: frozenset[int]) -> Tensor:
     """The scaled gradients of this process with zeros for agents that say nothing."""
-    rows = frozenset(i for i, agent in enumerate(program.agents) if agent in silent)
-    return _without(gammas, rows)
-
-
-def _without(rows: Tensor, silent: frozenset[int]) -> Tensor:
-    """The rows with zeros for agents that say nothing."""
-    if not silent:
-        return rows
-    return rows.index_fill(0, torch.tensor(sorted(silent), device=rows.device), 0)
+    return without(gammas, (i for i, agent in enumerate(program.agents) if agent in silent))
 
 
 def _replaced(rows: Tensor, by: Mapping[int, Tensor]) -> Tensor:
@@ -274,6 +340,8 @@ class Batches:
     program: Program
     t: int
     _whole: list[tuple[Tensor, Tensor]] = attrs.field(init=False, factory=list, repr=False)
+    no_labels: list[Tensor] = attrs.field(init=False, factory=list, repr=False)
+    """Flags: whether an attack gave what is no label."""
 
     def __call__(self, positions: Sequence[int]) -> tuple[Tensor, Tensor]:
         """Images [C, K, F] and labels [C, K] of the agents at these positions of the shard."""
@@ -284,8 +352,9 @@ class Batches:
             self._whole.append(self._made(everybody))
         images, labels = self._whole[0]
         run = range(positions[0], positions[0] + len(positions)) if len(positions) else range(0)
-        where = slice(run.start, run.stop) if list(positions) == list(run) else list(positions)
-        return images[where], labels[where]
+        if list(positions) == list(run):
+            return images[run.start : run.stop], labels[run.start : run.stop]
+        return rows_of(images, positions), rows_of(labels, positions)
 
     def _made(self, positions: Sequence[int]) -> tuple[Tensor, Tensor]:
         program = self.program
@@ -295,10 +364,11 @@ class Batches:
             for agent in agents
         ]
         images, labels = program.data.batch(torch.from_numpy(np.stack(indices)))
-        lied = [i for i, agent in enumerate(agents) if agent in program.byzantine]
+        lied = tuple(i for i, agent in enumerate(agents) if agent in program.byzantine)
         if program.attack is not None and lied:
-            labels = labels.clone()
-            labels[lied] = labels_of(program.attack, labels[lied], program.data.classes)
+            theirs, wrong = labels_of(program.attack, rows_of(labels, lied), program.data.classes)
+            labels = labels.index_copy(0, places(lied, labels.device), theirs)
+            self.no_labels.append(wrong)
         return images.to(program.dtype), labels
 
     def gradients(self, points: Tensor) -> tuple[Tensor, Tensor]:
@@ -310,12 +380,16 @@ class Batches:
         chunk = count if self.program.chunk is None else self.program.chunk
         if chunk == count:
             images, labels = self(range(count))
-            return self.program.model.gradients(points, images, labels)
+            with repeatable(self.program.device):
+                return self.program.model.gradients(points, images, labels)
         losses, gradients = points.new_empty(count), torch.empty_like(points)
         for begin in range(0, count, chunk):
             positions = [min(i, count - 1) for i in range(begin, begin + chunk)]
             images, labels = self(positions)
-            some, steep = self.program.model.gradients(points[positions], images, labels)
+            with repeatable(self.program.device):
+                some, steep = self.program.model.gradients(
+                    rows_of(points, positions), images, labels
+                )
             held = min(chunk, count - begin)
             losses[begin : begin + held] = some[:held]
             gradients[begin : begin + held] = steep[:held]
@@ -327,6 +401,7 @@ class Batches:
 
         def losses(positions: Sequence[int], candidates: Tensor) -> Tensor:
             images, labels = self(positions)
-            return self.program.model.losses(candidates.to(self.program.dtype), images, labels)
+            with repeatable(self.program.device):
+                return self.program.model.losses(candidates.to(self.program.dtype), images, labels)
 
         return losses

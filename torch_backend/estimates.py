@@ -12,7 +12,7 @@ from torch import Tensor
 from torch_backend.attacks.attack import Edge
 from torch_backend.delivery import Said
 from torch_backend.distributed import Shard
-from torch_backend.kernels import empty_tensor
+from torch_backend.kernels import empty_tensor, places, rows_of
 from torch_backend.program import Program
 from torch_backend.weighted_sums import (
     Planes,
@@ -68,12 +68,15 @@ class Estimates:
         return with_said.flushed() if full else with_said
 
     def _with_rows(self, edges: tuple[Edge, ...]) -> "Estimates":
-        copied = [self.rows.index(sender) for sender, _receiver in edges]
+        copied = tuple(self.rows.index(sender) for sender, _receiver in edges)
         return attrs.evolve(
             self,
             rows=(*self.rows, *edges),
-            sums=torch.cat([self.sums, self.sums[:, :, :, copied]], dim=3),
+            sums=torch.cat([self.sums, self._copies(copied)], dim=3),
         )
+
+    def _copies(self, rows: tuple[int, ...]) -> Tensor:
+        return self.sums.index_select(3, places(rows, self.sums.device))
 
     def flushed(self) -> "Estimates":
         """The same estimates with nothing pending."""
@@ -128,7 +131,7 @@ class Estimates:
             return whole
         edges = [i for i, row in enumerate(whole.rows) if isinstance(row, tuple)]
         moved = whole.sums.movedim(3, 0).contiguous()
-        sums = torch.cat([shard.gather(moved[: self.own]), moved[edges]]).movedim(0, 3)
+        sums = torch.cat([shard.gather(moved[: self.own]), rows_of(moved, edges)]).movedim(0, 3)
         rows = (*range(agents), *(whole.rows[i] for i in edges))
         return attrs.evolve(whole, own=agents, rows=rows, sums=sums.contiguous())
 
@@ -150,7 +153,8 @@ class Estimates:
         done, agents = self.flushed(), range(self.parameters.graph.agents)
         place = {row: i for i, row in enumerate(done.rows)}
         chosen = [place.get((u, self._reporter(u)), place[u]) for u in agents]
-        return tuple(statistics_of(plane[:, :, chosen]) for plane in done.sums)
+        numbers = places(tuple(chosen), done.sums.device)
+        return tuple(statistics_of(plane.index_select(2, numbers)) for plane in done.sums)
 
 
 def _estimate(entries: npt.NDArray[Any]) -> Estimate:

@@ -25,6 +25,7 @@ from torch_backend.config.build import (
 )
 from torch_backend.config.experiment import Experiment, Job, experiment_document, jobs
 from torch_backend.data.dataset import Dataset
+from torch_backend.devices import facts_of
 from torch_backend.distributed import RefusedElsewhereError, Team, TeamError, share
 from torch_backend.errors import BackendError, ConfigError
 from torch_backend.job import Work
@@ -48,10 +49,13 @@ class WorkerError(BackendError):
     default_clause: ClassVar[str] = "EX-14"
 
 
-def header(experiment: Experiment, dataset: Dataset, options: Options) -> dict[str, Any]:
+def header(
+    experiment: Experiment, dataset: Dataset, options: Options, device: torch.device | None = None
+) -> dict[str, Any]:
     """What results are made with: all that could change them.
 
-    The number of processes could not: each gets whole chunks of agents.
+    The number of processes could not: each gets whole chunks of agents. `device` is that of this
+    process, where it is another than the options say.
 
     Implements: EX-12, EX-14, EX-18.
     """
@@ -73,6 +77,7 @@ def header(experiment: Experiment, dataset: Dataset, options: Options) -> dict[s
             "numpy": np.__version__,
             "torch": torch.__version__,
             "valid-ref": __version__,
+            **facts_of(torch.device(options.device) if device is None else device),
         },
         "jobs": [job.name for job in jobs(experiment)],
     } | ({"own": own} if own else {})
@@ -98,7 +103,7 @@ def run_experiment(
     """
     team.tell(lambda: _require_fit(team, experiment, options, processes))
     dataset = load_data(experiment, data)
-    own = header(experiment, dataset, options)
+    own = header(experiment, dataset, options, torch.device(team.device(options.device)))
     team.tell(lambda: require_program(experiment, dataset))
     _require_alike(team, own)
     with contextlib.ExitStack() as held:

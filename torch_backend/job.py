@@ -21,6 +21,7 @@ from torch_backend.calibrate import thresholds
 from torch_backend.config.build import build_program, calibration_setting, measuring_weightings
 from torch_backend.config.experiment import Experiment, Job, described, jobs
 from torch_backend.data.dataset import Dataset
+from torch_backend.devices import repeatable
 from torch_backend.distributed import Team, Whole, share
 from torch_backend.engine import State, advance, diverged, divided, gathered, start
 from torch_backend.estimates import statistics
@@ -65,7 +66,7 @@ def evaluate(program: Program, state: State) -> CurveRow:
     """
     honest = list(program.honest)
     scale = 2.0**-program.lattice.precision.fraction_bits
-    points = state.models.cpu()[honest].double() * scale  # not every device has doubles
+    points = state.models.cpu()[honest].double() * scale  # on the host, for the same last bits
     average = points.mean(dim=0, keepdim=True)
     distance = (points - average).square().sum(dim=1).mean().sqrt()
     right = _right(program, torch.cat([points, average]).to(program.dtype).to(program.device))
@@ -84,7 +85,8 @@ def evaluate(program: Program, state: State) -> CurveRow:
 def _right(program: Program, points: Tensor) -> list[int]:
     """How many test images each model labels rightly."""
     data = program.data
-    labels = program.model.predictions(points, data.test_images.to(program.dtype))
+    with repeatable(program.device):
+        labels = program.model.predictions(points, data.test_images.to(program.dtype))
     counts: list[int] = (labels == data.test_labels).sum(dim=1).tolist()
     return counts
 

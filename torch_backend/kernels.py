@@ -4,6 +4,7 @@ import ctypes
 import functools
 import importlib
 import importlib.util
+import itertools
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -62,6 +63,36 @@ def empty_tensor(shape: Sequence[int], dtype: torch.dtype, device: torch.device)
     keep_freed_memory()
     item = torch.empty(0, dtype=dtype).numpy().dtype
     return torch.from_numpy(np.empty(tuple(shape), dtype=item))
+
+
+def sent(tensor: Tensor, device: torch.device) -> Tensor:
+    """A tensor of the host on a device; the host does not wait until it is there."""
+    return tensor if device.type == "cpu" else tensor.pin_memory().to(device, non_blocking=True)
+
+
+@functools.lru_cache(maxsize=1024)
+def places(numbers: tuple[int, ...], device: torch.device) -> Tensor:
+    """Numbers of rows as a tensor of the device, made once: a list would be copied every time."""
+    return sent(torch.tensor(numbers, dtype=torch.int64), device)
+
+
+def rows_of(rows: Tensor, numbers: Sequence[int]) -> Tensor:
+    """The rows with these numbers, in this order, as a copy."""
+    return rows.index_select(0, places(tuple(numbers), rows.device))
+
+
+def surely_none(flags: Tensor) -> bool:
+    """Whether no flag is set, where looking costs nothing: on a device the host would wait."""
+    return flags.device.type == "cpu" and not bool(flags.any())
+
+
+def read_together(questions: Sequence[Tensor]) -> list[list[bool]]:
+    """The answers to some rows of flags; the host waits for the device once."""
+    if not questions:
+        return []
+    answers = torch.cat([flags.reshape(-1) for flags in questions]).tolist()
+    ends = [0, *itertools.accumulate(flags.numel() for flags in questions)]
+    return [answers[begin:end] for begin, end in itertools.pairwise(ends)]
 
 
 def in_threads(columns: int, work: Callable[[int, int], ResultT]) -> Sequence[ResultT]:

@@ -17,7 +17,15 @@ import torch
 from torch import Tensor
 
 from torch_backend.errors import DeviceError
-from torch_backend.kernels import compiled_loops, empty_tensor, in_threads
+from torch_backend.kernels import (
+    compiled_loops,
+    empty_tensor,
+    in_threads,
+    places,
+    rows_of,
+    sent,
+    surely_none,
+)
 from valid_ref.graph import AgentGraph
 from valid_ref.lattice import WORD_LIMIT, LatticeParameters
 
@@ -51,7 +59,7 @@ def adjacency(graph: AgentGraph, agents: Agents, device: torch.device) -> Tensor
     if len(rows) >= DENSE_SHARE * shape[0] * shape[1]:
         matrix = torch.zeros(shape, dtype=torch.float64)
         matrix[rows, columns] = 1.0
-        return matrix.to(device)
+        return sent(matrix, device)
     ones = torch.ones(len(columns), dtype=torch.float64)
     sparse = torch.sparse_coo_tensor(
         torch.tensor([rows, columns]), ones, shape, check_invariants=True
@@ -62,7 +70,7 @@ def adjacency(graph: AgentGraph, agents: Agents, device: torch.device) -> Tensor
 @functools.lru_cache(maxsize=32)
 def degrees(graph: AgentGraph, agents: Agents, device: torch.device) -> Tensor:
     """The degrees of these receivers as a column, int64."""
-    return torch.tensor([[graph.degree(v)] for v in agents], dtype=torch.int64, device=device)
+    return places(tuple(map(graph.degree, agents)), device)[:, None]
 
 
 @functools.lru_cache(maxsize=32)
@@ -104,7 +112,7 @@ def neighbour_sums(
     """
     if sums_in_float(parameters):
         return (adjacency(graph, agents, models.device) @ models.double()).long()
-    return torch.stack([models[list(graph.neighbours(v))].sum(dim=0) for v in agents])
+    return torch.stack([rows_of(models, graph.neighbours(v)).sum(dim=0) for v in agents])
 
 
 def mix(
@@ -210,7 +218,7 @@ def step(
         return _compiled_step(loops, base, gradients, (A, bits, scale), limits)
     scaled = gradients.mul(scale).round_()
     lost = (scaled.abs().amax(dim=1).double() < limit).logical_not_()  # NaN is lost too
-    if bool(lost.any()):
+    if not surely_none(lost):
         scaled = torch.where(lost[:, None], 0.0, scaled)
     x = shift_half_even(torch.sub(Y, scaled.long(), alpha=A), bits)
     gamma = torch.sub(Y, x, alpha=1 << bits)
@@ -219,7 +227,7 @@ def step(
 
 
 def _silenced(x: Tensor, gamma: Tensor, lost: Tensor) -> SteppedModels:
-    if bool(lost.any()):
+    if not surely_none(lost):
         x, gamma = x.masked_fill(lost[:, None], 0), gamma.masked_fill(lost[:, None], 0)
     return SteppedModels(x, gamma, lost)
 

@@ -116,7 +116,12 @@ def rounds_figure(results: Results) -> Figure:
 def _band(
     panel: Axes, curves: Sequence[Sequence[CurveRow]], field: str, index: int, label: str
 ) -> None:
-    """The mean over seeds, and the least to the greatest as a band, as far as all curves go."""
+    """The mean over seeds, and the least to the greatest as a band, as far as all curves go.
+
+    Where no run has finished yet, or one diverged before it was evaluated, there is nothing.
+    """
+    if not curves:
+        return
     common = sorted(set.intersection(*({row.round for row in curve} for curve in curves)))
     table = np.array(
         [[getattr(row, field) for row in curve if row.round in set(common)] for curve in curves]

@@ -28,6 +28,11 @@ def require_device(name: str) -> torch.device:
     """
     try:
         device = torch.device(name)
+        if device.type == "mps":
+            raise DeviceError(
+                f"device {name!r} cannot be used: it has no float64, in which sums are exact here; "
+                "use cpu"
+            )
         torch.zeros(1, dtype=torch.int64, device=device).item()  # the device "meta" has no numbers
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).splitlines()[0]

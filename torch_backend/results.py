@@ -23,6 +23,8 @@ from typing import Any, ClassVar
 import attrs
 
 from torch_backend.errors import BackendError, ConfigError
+from torch_backend.summary import wrong_form
+from valid_ref.document import DocumentError, structure
 from valid_ref.inputs import read_text
 
 RUN, CURVES, SUMMARIES, TIMING = "run.json", "curves.csv", "summaries.jsonl", "timing.jsonl"
@@ -182,6 +184,8 @@ def read_summary(directory: Path, name: str) -> dict[str, Any] | None:
         raise _damaged(path, error) from None
     if not isinstance(found, dict) or found.get("job") != name:
         raise _damaged(path, f"it is no summary of {name}")
+    if (reason := wrong_form(found)) is not None:
+        raise _damaged(path, reason)
     return found
 
 
@@ -252,7 +256,12 @@ class Results:
 def read_results(directory: Path) -> Results:
     """Everything that is finished; a directory without a finished job is refused."""
     header = read_header(directory)
-    found = [read_summary(directory, name) for name in header["jobs"]]
+    try:
+        names = structure(tuple[str, ...], header.get("jobs"), "jobs")
+        structure(int, header.get("agents"), "agents")
+    except DocumentError as error:
+        raise ResultsError(f"{directory / RUN} is damaged: {error.message}") from None
+    found = [read_summary(directory, name) for name in names]
     summaries = tuple(summary for summary in found if summary is not None)
     if not summaries:
         raise ResultsError(f"{directory}: no job has finished yet")

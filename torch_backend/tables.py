@@ -74,8 +74,8 @@ class Outline:
 
 def outline_of(results: Results) -> Outline:
     """The outline of the experiment whose results these are."""
-    document = results.header["experiment"]
     try:
+        document = results.header["experiment"]
         return Outline(
             rounds=structure(int, document["rounds"], "rounds"),
             seeds=structure(tuple[int, ...], document["seeds"], "seeds"),

@@ -27,7 +27,7 @@ from torch import Tensor
 from torch_backend.attacks.attack import Edge
 from torch_backend.delivery import Pair, Said, find_problems
 from torch_backend.errors import BackendError
-from torch_backend.kernels import compiled_loops, empty_tensor, in_threads
+from torch_backend.kernels import compiled_loops, empty_tensor, in_threads, rows_of
 from torch_backend.program import Program
 from torch_backend.rules.gossip import ValidRule, mix
 from torch_backend.rules.rule import Received
@@ -121,7 +121,6 @@ class TranscriptWriter:
             )
         directory.mkdir(parents=True, exist_ok=True)
         self._directory, self._program, self._lines = directory, program, [*lines]
-        self._honest = torch.tensor(program.honest, device=program.device)
         self._files: dict[str, IO[bytes]] = {}
         for name in (*ARRAYS, ROUNDS):
             (directory / name).touch()
@@ -145,20 +144,18 @@ class TranscriptWriter:
         """One round; it can be read from then on."""
         models = said.models
         if self._program.byzantine:
-            models = models.index_select(0, self._honest)
+            models = rows_of(models, self._program.honest)
+        models, pairs = self._on_host(models, said)
         used = len(self._held[MODELS])
         room = self._room[used] if used < len(self._room) else None
-        stored, bits = narrowed(models.cpu().contiguous(), room)
+        stored, bits = narrowed(models.contiguous(), room)
         self._put(MODELS, stored.numpy().astype(NARROW if bits <= 32 else WIDE, copy=False))
         silent = {a for a, problem in said.problems.items() if problem is Alarm.MISSING_MESSAGE}
-        place = {agent: row for row, agent in enumerate(said.agents)}
         rows = tuple(
-            (b, self._store((said.models[b], said.gammas[place[b]])))
-            for b in self._program.byzantine
-            if b not in silent
+            (b, self._store(next(pairs))) for b in self._program.byzantine if b not in silent
         )
         edges = tuple(
-            (*edge, None if pair is None else self._store(pair))
+            (*edge, None if pair is None else self._store(next(pairs)))
             for edge, pair in sorted(said.edges.items())
         )
         line = Line(
@@ -179,8 +176,26 @@ class TranscriptWriter:
         """The bytes of a row of what Byzantine agents said."""
         return 16 * self._program.lattice.dimension
 
-    def _store(self, pair: Pair) -> int:
-        both = torch.stack(pair).cpu().numpy().astype(WIDE, copy=False)
+    def _on_host(self, models: Tensor, said: Said) -> tuple[Tensor, Iterator[Tensor]]:
+        """The models, and what Byzantine agents said to all and on edges, [2, d] each.
+
+        From a device all of it comes in one copy, so that the host waits once.
+        """
+        place = {agent: row for row, agent in enumerate(said.agents)}
+        heard = [
+            (said.models[b], said.gammas[place[b]])
+            for b in self._program.byzantine
+            if said.problems.get(b) is not Alarm.MISSING_MESSAGE
+        ]
+        heard += [pair for _edge, pair in sorted(said.edges.items()) if pair is not None]
+        if models.device.type == "cpu":
+            return models, map(torch.stack, heard)
+        count, d = models.shape
+        words = torch.cat([models, *(torch.stack(pair) for pair in heard)]).cpu()
+        return words[:count], iter(words[count:].reshape(-1, 2, d))
+
+    def _store(self, pair: Tensor) -> int:
+        both = pair.numpy().astype(WIDE, copy=False)
         row = self._ends[SAID] // self._width
         self._put(SAID, both)
         return row

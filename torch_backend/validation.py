@@ -21,8 +21,8 @@ from torch_backend.errors import BackendAttackError, ConfigError
 from torch_backend.estimates import Row
 from torch_backend.program import Program
 from torch_backend.reports import Keys, Reports, reports, rows_of
+from torch_backend.squares import squared_norms
 from torch_backend.transcripts import StoredTranscripts
-from torch_backend.weighted_sums import squared_norms
 from valid_ref.adversary.attack import Attack, Setting, quiet, together
 from valid_ref.adversary.broadcasts import (
     LastRoundEquivocator,

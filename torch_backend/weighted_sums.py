@@ -111,29 +111,6 @@ def totals(planes: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
     return total
 
 
-def squared_norms(rows: Tensor) -> list[int]:
-    """The exact sum of squares of every row: limbs of 21 bits, 2^18 columns at a time.
-
-    Implements: AR-12.
-    """
-    found = [0] * rows.shape[0]
-    for begin in range(0, rows.shape[1], 1 << 18):
-        magnitude = rows[:, begin : begin + (1 << 18)].abs()
-        low, mid, high = (magnitude >> s & (1 << 21) - 1 for s in (0, 21, 42))
-        terms = (
-            (low, low, 0),
-            (low, mid, 22),
-            (mid, mid, 42),
-            (low, high, 43),
-            (mid, high, 64),
-            (high, high, 84),
-        )
-        for left, right, shift in terms:
-            for row, value in enumerate((left * right).sum(dim=1).tolist()):
-                found[row] += value << shift
-    return found
-
-
 def statistics_of(planes: Tensor) -> tuple[int, int]:
     """|sum_u ghat_u|^2 and sum_u |ghat_u|^2 of one weighting, from planes [digits, limbs, rows, d].
 
@@ -163,12 +140,11 @@ def _spread(limbs: Sequence[Tensor]) -> list[Tensor]:
 
 def _squared(limbs: Sequence[Tensor]) -> int:
     """The sum of the squares of all entries, [rows, columns], of which limbs were made."""
-    found = 0
-    for i, left in enumerate(limbs):
-        for j, right in enumerate(limbs[: i + 1]):
-            value = sum((left * right).sum(dim=1).tolist())
-            found += value << (LIMB * (i + j) + (i != j))
-    return found
+    places = [(i, j) for i in range(len(limbs)) for j in range(i + 1)]
+    sums = torch.stack([(limbs[i] * limbs[j]).sum(dim=1) for i, j in places]).tolist()
+    return sum(
+        sum(row) << (LIMB * (i + j) + (i != j)) for row, (i, j) in zip(sums, places, strict=True)
+    )
 
 
 QUOTIENT = 2**50

@@ -124,7 +124,11 @@ def _vectors(learning: Sequence[Round], parameters: ValidParameters, *, scaled: 
             if not isinstance(message, LearningMessage):
                 continue
             vector = message.scaled_gradient if scaled else message.model
-            if vector.shape == (lattice.dimension,) and vector.dtype == np.int64:
+            if (
+                isinstance(vector, np.ndarray)
+                and vector.shape == (lattice.dimension,)
+                and vector.dtype == np.int64
+            ):
                 whole = vector // lattice.schedule.A(spoken.number) if scaled else vector
                 found[row, agent] = whole / unit
     return found

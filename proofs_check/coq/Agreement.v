@@ -28,7 +28,10 @@ Definition reason_code (w : reason) : nat :=
   match w with
   | MissingMessage => 0 | MalformedMessage => 1 | UnknownTag => 2 | MalformedValue => 3
   | DifferentValue => 4 | NoValue => 5 | NeighbourAlarm => 6 | EarlyValue => 7
-  | LateValue => 8
+  | LateValue => 8 | OutOfRange => 9 | OwnUpdateOutOfRange => 10 | ModelNorm => 11
+  | GradientNorm => 12 | InconsistentHashes => 13 | BrokenRelation => 14 | SelfMismatch => 15
+  | InconsistentEstimates => 16 | SelfEstimateMismatch => 17 | NotOptimal => 18
+  | TooOptimal => 19 | TooHeterogeneous => 20 | TooHomogeneous => 21
   end.
 
 Definition same_cause (a b : alarm) : bool :=

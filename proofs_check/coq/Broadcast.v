@@ -9,7 +9,11 @@ Unset Printing Implicit Defensive.
 (* Clause: MO-7. Why, in which round, over whose message, about which tag. *)
 Inductive reason :=
   MissingMessage | MalformedMessage | UnknownTag | MalformedValue | DifferentValue | NoValue
-| NeighbourAlarm | EarlyValue | LateValue.
+| NeighbourAlarm | EarlyValue | LateValue
+| OutOfRange | OwnUpdateOutOfRange | ModelNorm | GradientNorm
+| InconsistentHashes | BrokenRelation | SelfMismatch
+| InconsistentEstimates | SelfEstimateMismatch
+| NotOptimal | TooOptimal | TooHeterogeneous | TooHomogeneous.
 
 Record alarm := Alarm {
   why : reason;

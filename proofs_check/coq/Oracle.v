@@ -4,6 +4,7 @@
 From Coq Require Import ZArith.
 From mathcomp Require Import all_ssreflect.
 From ValidRef Require Import Graph Network Broadcast Agreement Arith.
+From ValidRef Require Import Protocol Learn Estimates Valid.
 
 Set Implicit Arguments.
 Unset Strict Implicit.
@@ -153,6 +154,140 @@ Definition checks_case : seq Z -> seq Z := fun ts =>
   [:: write_flag (local_alarm p k nb reports true n v own);
       write_flag (local_alarm p k nb reports false n v own)].
 
+(** * Learning, estimates, and whole runs *)
+
+Definition read_pair : reader (seq Z * seq Z) := pair_of vector vector.
+
+(* For each agent and round a factor and a vector: the gradient at Y is vector + factor floor(Y/2^k). *)
+Definition read_gradients : reader (seq (seq (Z * seq Z))) := list_of (list_of (pair_of number vector)).
+Definition gradient_of (k : nat) (table : seq (seq (Z * seq Z))) (v t : nat) (Y : seq Z) : seq Z :=
+  let: (factor, c) := nth (0%Z, [::]) (nth [::] table v) t.-1 in
+  mkseq (fun j => (at_ c j + factor * Z.div (at_ Y j) (pow2 k))%Z) (size c).
+
+Definition read_lword : reader lword := fun ts =>
+  let: (kind, r) := small ts in
+  match kind with
+  | 0 => (Unsaid, r)
+  | 1 => (NoPair, r)
+  | _ => let: (x, r') := read_pair r in (Pair x.1 x.2, r')
+  end.
+
+Definition read_vword : reader vword := fun ts =>
+  let: (kind, r) := small ts in
+  match kind with
+  | 0 => (Mute, r)
+  | 1 => (Noise, r)
+  | 2 => let: (x, r') := read_pair r in (Learned x.1 x.2, r')
+  | 3 => let: (x, r') := pair_of flag (list_of (maybe number)) r in (Keyed x.1 x.2, r')
+  | 4 => let: (x, r') := pair_of flag (list_of (maybe vector)) r in (Listed x.1 x.2, r')
+  | _ => let: (b, r') := flag r in (State b, r')
+  end.
+
+Definition read_weighting : reader weighting := fun ts =>
+  let: (w, ts) := vector ts in
+  let: (oh, ts) := number ts in
+  let: (ol, ts) := number ts in
+  let: (hh, ts) := number ts in
+  let: (hl, ts) := number ts in
+  (Weighting w oh ol hh hl, ts).
+
+Definition write_pair (m : seq Z * seq Z) : seq Z := write_vector m.1 ++ write_vector m.2.
+Definition write_transcript (tr : transcript) : seq Z :=
+  Z.of_nat (size tr) :: flatten [seq write_pair m | m <- tr].
+Definition write_lstate (s : lstate) : seq Z :=
+  (if message s is Some m then 1%Z :: write_pair m else [:: 0%Z]) ++ write_alarms (learn_alarms s).
+Definition write_lists (s : bstate (seq Z)) : seq Z :=
+  flatten [seq (if o is Some v then 1%Z :: write_vector v else [:: 0%Z]) | o <- held s ++ fresh s] ++
+  write_alarms (alarms s).
+
+Definition learn_case : seq Z -> seq Z := fun ts =>
+  let: (nbs, ts) := graph_lists ts in
+  let: (honest, ts) := list_of flag ts in
+  let: (d, ts) := small ts in
+  let: (k, ts) := small ts in
+  let: (steps, ts) := vector ts in
+  let: (rates, ts) := vector ts in
+  let: (xmax, ts) := number ts in
+  let: (gmax, ts) := number ts in
+  let: (x0, ts) := vector ts in
+  let: (gradients, ts) := read_gradients ts in
+  let: (bounds, ts) := maybe read_pair ts in
+  let: (table, _) := said read_lword ts in
+  let n := size nbs in
+  let T := size steps in
+  let nb v := nth [::] nbs v in
+  let gradient := gradient_of k gradients in
+  let one := next lnobody n nb (nth false honest) lsend
+    (lreceive d k steps rates T xmax gmax gradient) (look_up Unsaid table) in
+  let states := all_rounds one (mkseq (lstart d k steps rates xmax gmax x0 nb gradient) n) 1 T in
+  flatten [seq flatten [seq write_lstate s | s <- ss] | ss <- states] ++
+  flatten [seq write_transcript (said_so_far s) ++
+    flatten [seq let tr := received_from d nb s u in
+      write_transcript tr ++ write_alarms (norm_alarms d rates bounds u tr) | u <- nb (me s)]
+    | s <- last [::] states].
+
+Definition estimates_case : seq Z -> seq Z := fun ts =>
+  let: (d, ts) := small ts in
+  let: (rates, ts) := vector ts in
+  let: (gmax, ts) := number ts in
+  let: (ws, ts) := list_of read_weighting ts in
+  let: (tr, ts) := list_of read_pair ts in
+  let: (candidates, ts) := list_of vector ts in
+  let: (nbs, ts) := graph_lists ts in
+  let: (v, ts) := small ts in
+  let: (own, ts) := vector ts in
+  let: (table, _) := list_of (pair_of small (pair_of small vector)) ts in
+  let nb v := nth [::] nbs v in
+  let E u v :=
+    if [seq x <- table | (x.1 == u) && (x.2.1 == v)] is x :: _ then Some x.2.2 else None in
+  write_vector (estimate d rates ws tr) ++
+  [seq write_flag (is_estimate d gmax ws 0 x) | x <- candidates] ++
+  write_alarms (estimate_alarms d ws (size nbs) nb E v own).
+
+(* In every round the phase, its state and how much the memory holds; at the end all of the memory. *)
+Definition write_vstate (st : vstate) : seq Z :=
+  let: (phase, inner) := match st with
+    | Learning _ s => (1%Z, write_lstate s)
+    | Keying _ s => (2%Z, write_bstate s)
+    | Hashing _ s => (3%Z, write_lists s)
+    | Estimating _ s => (4%Z, write_lists s)
+    | Agreeing _ s => (5%Z, write_astate s)
+    | Done m => (6%Z, write_alarms (objections m) ++ write_transcript (own_record m) ++
+        flatten [seq write_transcript tr | tr <- received m] ++ write_vector (keyring m))
+    end in
+  let m := memory_of st in
+  phase :: inner ++ [:: Z.of_nat (size (objections m)); Z.of_nat (size (own_record m));
+                        Z.of_nat (size (keyring m)); write_flag (verdict m)].
+
+Definition valid_case : seq Z -> seq Z := fun ts =>
+  let: (nbs, ts) := graph_lists ts in
+  let: (honest, ts) := list_of flag ts in
+  let: (d, ts) := small ts in
+  let: (k, ts) := small ts in
+  let: (steps, ts) := vector ts in
+  let: (rates, ts) := vector ts in
+  let: (xmax, ts) := number ts in
+  let: (gmax, ts) := number ts in
+  let: (x0, ts) := vector ts in
+  let: (gradients, ts) := read_gradients ts in
+  let: (bounds, ts) := maybe read_pair ts in
+  let: (p, ts) := number ts in
+  let: (keys, ts) := vector ts in
+  let: (ws, ts) := list_of read_weighting ts in
+  let: (once, ts) := flag ts in
+  let: (all_keys, ts) := flag ts in
+  let: (table, _) := said read_vword ts in
+  let n := size nbs in
+  let T := size steps in
+  let nb v := nth [::] nbs v in
+  let gradient := gradient_of k gradients in
+  let one := next vnobody n nb (nth false honest) (vsend T n once)
+    (vreceive p d k steps rates T xmax gmax x0 n nb gradient bounds ws all_keys)
+    (look_up Mute table) in
+  let begin := mkseq (vstart d k steps rates xmax gmax x0 nb gradient (at_ keys)) n in
+  flatten [seq flatten [seq write_vstate s | s <- ss]
+          | ss <- all_rounds one begin 1 (valid_rounds T n)].
+
 (* The first number says which machine. *)
 Definition oracle (ts : seq Z) : seq Z :=
   let: (kind, rest) := small ts in
@@ -163,6 +298,9 @@ Definition oracle (ts : seq Z) : seq Z :=
   | 4 => transcript_case rest
   | 5 => lattice_case rest
   | 6 => checks_case rest
+  | 7 => learn_case rest
+  | 8 => estimates_case rest
+  | 9 => valid_case rest
   | _ => [::]
   end.
 

@@ -68,7 +68,7 @@ Qed.
 (** What is read off a message: Gamma = A ghat + rho absorbs the rounding rho of the model, at most
     half of unit = 2^k, and the quotient by A is rounded with bound hq (1 for rounding down). *)
 (* Proves: AN-6, AR-9 *)
-Theorem read_off (rg rq : R -> R) (hg hq tau A unit : R) (exact given rho : V) :
+Theorem rounded_reading (rg rq : R -> R) (hg hq tau A unit : R) (exact given rho : V) :
   0 < A -> 0 <= unit -> 0 <= hg -> 0 <= hq -> 0 <= tau ->
   rounds_within hg rg -> rounds_within hq rq -> (forall j, `|given 0 j - exact 0 j| <= tau) ->
   (forall j, `|rho 0 j| <= unit / 2%:R) ->

@@ -4,17 +4,24 @@
 begins with the number of its kind; a list begins with its length.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Generic, TypeVar
 
 import attrs
 import numpy as np
 
-from valid_ref.alarms import Alarm, Alarms
+from proofs_check.coq.rows import (
+    Row,
+    every_state,
+    read_edge,
+    write_alarms,
+    write_option,
+    write_vector,
+)
+from proofs_check.coq.run_answers import answer_estimates, answer_learn, answer_valid, prime_field
+from valid_ref.alarms import Alarm
 from valid_ref.graph import AgentGraph
-from valid_ref.hashing import PrimeField, hash_integers, hash_vector
+from valid_ref.hashing import hash_integers, hash_vector
 from valid_ref.lattice import (
     IntVector,
     LatticeError,
@@ -25,7 +32,7 @@ from valid_ref.lattice import (
     squared_norm,
     step,
 )
-from valid_ref.machine import CausalView, Edge, Machine, Message, run_machine
+from valid_ref.machine import Message
 from valid_ref.protocols.agreement import AgreementState, ValidationStateAgreement
 from valid_ref.protocols.broadcast import BroadcastState, Slot, Tag, ValidatedBroadcast
 from valid_ref.protocols.learn import LearningMessage
@@ -34,7 +41,7 @@ from valid_ref.protocols.parameters import CheckedKeys, ValidParameters
 from valid_ref.reading import Reading
 from valid_ref.schedule import Precision, Schedule
 
-BROADCAST, AGREEMENT, HASH, TRANSCRIPT, LATTICE, CHECKS = range(1, 7)
+BROADCAST, AGREEMENT, HASH, TRANSCRIPT, LATTICE, CHECKS, LEARN, ESTIMATES, VALID = range(1, 10)
 KINDS = {
     BROADCAST: "broadcast",
     AGREEMENT: "agreement",
@@ -42,119 +49,10 @@ KINDS = {
     TRANSCRIPT: "transcript",
     LATTICE: "lattice step",
     CHECKS: "checks of hashes",
+    LEARN: "LearnModel and norm checks",
+    ESTIMATES: "estimates and statistics",
+    VALID: "whole run",
 }
-
-REASONS = {
-    Alarm.MISSING_MESSAGE: 0,
-    Alarm.MALFORMED_MESSAGE: 1,
-    Alarm.UNKNOWN_TAG: 2,
-    Alarm.MALFORMED_VALUE: 3,
-    Alarm.DIFFERENT_VALUE: 4,
-    Alarm.NO_VALUE: 5,
-    Alarm.NEIGHBOUR_ALARM: 6,
-}
-
-ItemT = TypeVar("ItemT")
-StateT = TypeVar("StateT")
-PrivateT = TypeVar("PrivateT", contravariant=True)
-
-
-class Row:
-    """Reads a row of integers from the front."""
-
-    def __init__(self, numbers: Iterable[int]) -> None:
-        self._numbers = iter(numbers)
-
-    def number(self) -> int:
-        """The next number."""
-        return next(self._numbers)
-
-    def flag(self) -> bool:
-        """The next number as a boolean."""
-        return self.number() == 1
-
-    def items(self, read: Callable[[], ItemT]) -> list[ItemT]:
-        """A list: its length, then its items."""
-        return [read() for _ in range(self.number())]
-
-    def vector(self) -> IntVector:
-        """A list of numbers as an array."""
-        return np.array(self.items(self.number), dtype=np.int64)
-
-    def maybe(self) -> int | None:
-        """A number or nothing."""
-        return self.number() if self.flag() else None
-
-    def graph(self) -> AgentGraph:
-        """A graph by its neighbour lists."""
-        lists = self.items(lambda: self.items(self.number))
-        edges = [(v, u) for v, row in enumerate(lists) for u in row if v < u]
-        return AgentGraph.from_edges(len(lists), edges)
-
-
-@attrs.define
-class Recorded(Generic[PrivateT, StateT]):
-    """A machine that also writes down every state of every agent."""
-
-    machine: Machine[PrivateT, StateT]
-    states: list[StateT] = attrs.field(factory=list)
-
-    @property
-    def rounds(self) -> int:
-        """As the machine says."""
-        return self.machine.rounds
-
-    def place(self, round_number: int) -> tuple[str, int]:
-        """As the machine says."""
-        return self.machine.place(round_number)
-
-    def start(self, agent: int, private: PrivateT) -> StateT:
-        """Record the state before round 1."""
-        self.states.append(self.machine.start(agent, private))
-        return self.states[-1]
-
-    def send(self, state: StateT, round_number: int) -> Message:
-        """As the machine says."""
-        return self.machine.send(state, round_number)
-
-    def receive(self, state: StateT, round_number: int, inbox: Mapping[int, Message]) -> StateT:
-        """Record the state after the round."""
-        self.states.append(self.machine.receive(state, round_number, inbox))
-        return self.states[-1]
-
-
-def _every_state(
-    graph: AgentGraph,
-    machine: Machine[PrivateT, StateT],
-    private: Mapping[int, PrivateT],
-    honest: Sequence[bool],
-    said: Mapping[tuple[int, int, int], Message],
-) -> list[StateT]:
-    recorded = Recorded(machine)
-
-    def adversary(view: CausalView) -> Mapping[Edge, Message]:
-        return {
-            (u, v): said.get((view.round, u, v))
-            for u in view.byzantine
-            for v in graph.neighbours(u)
-        }
-
-    byzantine = frozenset(v for v in range(graph.agents) if not honest[v])
-    run_machine(graph, recorded, private, byzantine=byzantine, adversary=adversary)
-    return recorded.states
-
-
-def _option(value: object) -> list[int]:
-    return [0] if value is None else [1, value] if isinstance(value, int) else [-1]
-
-
-def _alarms(alarms: Alarms, position: Mapping[object, int]) -> list[int]:
-    row = [len(alarms)]
-    for raised in alarms:
-        sender = 0 if raised.sender is None else raised.sender + 1
-        about = 0 if raised.about is None else position[raised.about] + 1
-        row += [REASONS[raised.alarm], raised.round, sender, about]
-    return row
 
 
 def _answer_broadcast(row: Row) -> list[int]:
@@ -167,7 +65,7 @@ def _answer_broadcast(row: Row) -> list[int]:
     machine = ValidatedBroadcast(graph, "case", slots, _natural, reading)
     if row.number() != machine.rounds:
         raise ValueError("the case has another number of rounds than the machine")
-    said = dict(row.items(lambda: _edge(row, lambda: _packet(row, tags))))
+    said = dict(row.items(lambda: read_edge(row, lambda: _packet(row, tags))))
     private: dict[int, Mapping[Slot, object]] = {
         v: {t: values[t] for t in slots.get(v, ())} for v in range(graph.agents)
     }
@@ -175,19 +73,15 @@ def _answer_broadcast(row: Row) -> list[int]:
 
     def write(state: BroadcastState) -> list[int]:
         mappings = (state.held, state.fresh)
-        known = [n for held in mappings for tag in tags for n in _option(held.get(tag))]
-        return known + _alarms(state.alarms, position)
+        known = [n for held in mappings for tag in tags for n in write_option(held.get(tag))]
+        return known + write_alarms(state.alarms, position)
 
-    states = _every_state(graph, machine, private, honest, said)
+    states = every_state(graph, machine, private, honest, said)
     return [number for state in states for number in write(state)]
 
 
 def _natural(_tag: Tag, value: object) -> bool:
     return type(value) is int and value >= 0
-
-
-def _edge(row: Row, message: Callable[[], Message]) -> tuple[tuple[int, int, int], Message]:
-    return (row.number(), row.number(), row.number()), message()
 
 
 def _packet(row: Row, tags: Sequence[Tag]) -> Message:
@@ -208,26 +102,21 @@ def _answer_agreement(row: Row) -> list[int]:
     honest, already = row.items(row.flag), row.items(row.flag)
     persist, rounds = row.flag(), row.number()
     words: tuple[Message, ...] = (None, "no boolean", False, True)
-    said = dict(row.items(lambda: _edge(row, lambda: words[row.number()])))
+    said = dict(row.items(lambda: read_edge(row, lambda: words[row.number()])))
     reading = Reading(P04=persist, P05=rounds == graph.agents - 1)
     machine = ValidationStateAgreement(graph, reading)
     if rounds != machine.rounds:
         raise ValueError("the case has another number of rounds than the machine")
 
     def write(state: AgreementState) -> list[int]:
-        return [int(state.alarmed), *_alarms(state.alarms, {})]
+        return [int(state.alarmed), *write_alarms(state.alarms, {})]
 
-    states = _every_state(graph, machine, dict(enumerate(already)), honest, said)
+    states = every_state(graph, machine, dict(enumerate(already)), honest, said)
     return [number for state in states for number in write(state)]
 
 
-@lru_cache
-def _field(prime: int) -> PrimeField:
-    return PrimeField(prime)
-
-
 def _answer_hash(row: Row) -> list[int]:
-    field, key, vector = _field(row.number()), row.number(), row.vector()
+    field, key, vector = prime_field(row.number()), row.number(), row.vector()
     return [hash_vector(field, key, vector), hash_integers(field, key, vector)]
 
 
@@ -248,7 +137,7 @@ def _parameters(
         graph=graph,
         lattice=lattice,
         start_model=start,
-        field=_field(prime),
+        field=prime_field(prime),
         bounds=None,
         weightings=(),
     )
@@ -272,18 +161,19 @@ def _answer_lattice(row: Row) -> list[int]:
     )
     Y = mix(parameters, 1, own, neighbours)
     try:
-        stepped = [1, *(n for v in step(parameters, 1, Y, gradient * 1.0) for n in _vector(v))]
+        stepped = [1, *(n for v in step(parameters, 1, Y, gradient * 1.0) for n in write_vector(v))]
     except LatticeError:
         stepped = [0]
     rest = (
         residual(parameters, 1, previous=own, neighbours=neighbours, x=x, gamma=gamma),
         read_gradient(parameters, 1, gamma),
     )
-    return [*_vector(Y), *stepped, *(n for v in rest for n in _vector(v)), squared_norm(gamma)]
-
-
-def _vector(v: IntVector) -> list[int]:
-    return [len(v), *v.tolist()]
+    return [
+        *write_vector(Y),
+        *stepped,
+        *(n for v in rest for n in write_vector(v)),
+        squared_norm(gamma),
+    ]
 
 
 def _answer_checks(row: Row) -> list[int]:
@@ -314,5 +204,8 @@ def answer(row: Sequence[int]) -> list[int]:
         TRANSCRIPT: _answer_transcript,
         LATTICE: _answer_lattice,
         CHECKS: _answer_checks,
+        LEARN: answer_learn,
+        ESTIMATES: answer_estimates,
+        VALID: answer_valid,
     }
     return machines[reader.number()](reader)

@@ -1,4 +1,4 @@
-"""Cases for `answers.py` and `Oracle.v`: at random, and every strategy in a triangle."""
+"""Cases for `answers.py` and `Oracle.v`: random ones, whole runs, every strategy in a triangle."""
 
 from collections.abc import Callable, Iterator, Sequence
 from random import Random
@@ -7,42 +7,30 @@ from proofs_check.coq.answers import (
     AGREEMENT,
     BROADCAST,
     CHECKS,
+    ESTIMATES,
     HASH,
     LATTICE,
+    LEARN,
     TRANSCRIPT,
+    VALID,
 )
+from proofs_check.coq.case_rows import (
+    PRIMES,
+    entries,
+    graph_row,
+    items,
+    numbers,
+    random_graph,
+    random_honest,
+)
+from proofs_check.coq.run_cases import estimates_case, learn_case, valid_case
 from valid_ref.graph import AgentGraph
-
-
-def _items(items: Sequence[Sequence[int]]) -> list[int]:
-    return [len(items), *(number for item in items for number in item)]
-
-
-def _numbers(numbers: Sequence[int]) -> list[int]:
-    return [len(numbers), *numbers]
-
-
-def _random_graph(random: Random, most: int = 5) -> AgentGraph:
-    n = random.randint(2, most)
-    edges = {(random.randrange(v), v) for v in range(1, n)}
-    edges |= {(u, v) for v in range(n) for u in range(v) if random.random() < 0.3}
-    return AgentGraph.from_edges(n, sorted(edges))
-
-
-def _graph_row(graph: AgentGraph) -> list[int]:
-    return _items([_numbers(graph.neighbours(v)) for v in range(graph.agents)])
-
-
-def _random_honest(random: Random, n: int) -> list[int]:
-    honest = [int(random.random() < 0.6) for _ in range(n)]
-    honest[random.randrange(n)] = 1
-    return honest
 
 
 def _edges_said(
     graph: AgentGraph, honest: Sequence[int], rounds: int, message: Callable[[], list[int]]
 ) -> list[int]:
-    return _items(
+    return items(
         [
             [r, u, v, *message()]
             for r in range(1, rounds + 1)
@@ -55,9 +43,9 @@ def _edges_said(
 
 def broadcast_case(random: Random) -> list[int]:
     """A graph, tags, values, and any message on any Byzantine edge."""
-    graph = _random_graph(random)
+    graph = random_graph(random)
     n = graph.agents
-    honest = _random_honest(random, n)
+    honest = random_honest(random, n)
     tags = random.randint(1, 3)
     sources = sorted(random.randrange(n) for _ in range(tags))
     once, repaired = int(random.random() < 0.8), int(random.random() < 0.8)
@@ -68,18 +56,18 @@ def broadcast_case(random: Random) -> list[int]:
         if random.random() < wildness:
             return [random.randrange(2)]
         lowest = -1 if random.random() < wildness else 0
-        entries = [
+        told = [
             [1, random.randint(lowest, 2)] if random.random() < 0.5 else [0] for _ in range(tags)
         ]
-        return [2, int(random.random() < wildness), *_items(entries)]
+        return [2, int(random.random() < wildness), *items(told)]
 
     values = [random.randint(0, 2) for _ in range(tags)]
     return [
         BROADCAST,
-        *_graph_row(graph),
-        *_numbers(honest),
-        *_numbers(sources),
-        *_numbers(values),
+        *graph_row(graph),
+        *numbers(honest),
+        *numbers(sources),
+        *numbers(values),
         once,
         repaired,
         rounds,
@@ -89,9 +77,9 @@ def broadcast_case(random: Random) -> list[int]:
 
 def agreement_case(random: Random) -> list[int]:
     """A graph, alarms at the start, and any word on any Byzantine edge."""
-    graph = _random_graph(random, 6)
+    graph = random_graph(random, 6)
     n = graph.agents
-    honest = _random_honest(random, n)
+    honest = random_honest(random, n)
     already = [int(random.random() < 0.15) for _ in range(n)]
     persist = int(random.random() < 0.8)
     rounds = random.choice((n - 1, graph.edge_count))
@@ -102,20 +90,13 @@ def agreement_case(random: Random) -> list[int]:
 
     return [
         AGREEMENT,
-        *_graph_row(graph),
-        *_numbers(honest),
-        *_numbers(already),
+        *graph_row(graph),
+        *numbers(honest),
+        *numbers(already),
         persist,
         rounds,
         *_edges_said(graph, honest, rounds, word),
     ]
-
-
-PRIMES = (2, 3, 5, 13, 101, 10007, 2**31 - 1, 2**31 + 11, 2**61 - 1)
-
-
-def _entries(random: Random, count: int, limit: int) -> list[int]:
-    return [random.randint(-limit, limit) for _ in range(count)]
 
 
 def hash_case(random: Random) -> list[int]:
@@ -123,7 +104,7 @@ def hash_case(random: Random) -> list[int]:
     prime = random.choice(PRIMES)
     key = random.choice((0, 1, prime - 1, random.randrange(prime)))
     limit = random.choice((1, 100, 2**62))
-    return [HASH, prime, key, *_numbers(_entries(random, random.randint(1, 9), limit))]
+    return [HASH, prime, key, *numbers(entries(random, random.randint(1, 9), limit))]
 
 
 def transcript_case(random: Random) -> list[int]:
@@ -133,18 +114,17 @@ def transcript_case(random: Random) -> list[int]:
     keys = [random.choice((0, random.randrange(prime))) for _ in range(random.randint(1, 3))]
     limit = random.choice((3, 2**61))
     messages = [
-        [*_numbers(_entries(random, d, limit)), *_numbers(_entries(random, d, limit))]
-        for _ in range(T)
+        [*numbers(entries(random, d, limit)), *numbers(entries(random, d, limit))] for _ in range(T)
     ]
     steps = [random.randint(1, 2**20) for _ in range(T)]
     return [
         TRANSCRIPT,
         prime,
-        *_numbers(keys),
+        *numbers(keys),
         d,
-        *_numbers(_entries(random, d, limit)),
-        *_numbers(steps),
-        *_items(messages),
+        *numbers(entries(random, d, limit)),
+        *numbers(steps),
+        *items(messages),
     ]
 
 
@@ -153,8 +133,8 @@ def lattice_case(random: Random) -> list[int]:
     d, bits, degree = random.randint(1, 4), random.choice((0, 1, 2, 5, 20)), random.randint(0, 4)
     a, A = random.randint(1, 2**bits + 1), random.randint(1, 2**bits + 1)
     xmax, gmax = random.choice(((8, 50), (100, 1000), (2**30, 2**58)))
-    models = [_numbers(_entries(random, d, xmax - 1)) for _ in range(degree)]
-    gradient = _entries(random, d, random.choice((3, 2 * gmax // A + 1, 2**20)))
+    models = [numbers(entries(random, d, xmax - 1)) for _ in range(degree)]
+    gradient = entries(random, d, random.choice((3, 2 * gmax // A + 1, 2**20)))
     return [
         LATTICE,
         bits,
@@ -162,17 +142,17 @@ def lattice_case(random: Random) -> list[int]:
         A,
         xmax,
         gmax,
-        *_numbers(_entries(random, d, xmax - 1)),
-        *_items(models),
-        *_numbers(gradient),
-        *_numbers(_entries(random, d, xmax - 1)),
-        *_numbers(_entries(random, d, gmax - 1)),
+        *numbers(entries(random, d, xmax - 1)),
+        *items(models),
+        *numbers(gradient),
+        *numbers(entries(random, d, xmax - 1)),
+        *numbers(entries(random, d, gmax - 1)),
     ]
 
 
 def checks_case(random: Random) -> list[int]:
     """Reports of all reporters, mostly equal and mostly there, and the own report of an agent."""
-    graph = _random_graph(random, 4)
+    graph = random_graph(random, 4)
     n, prime = graph.agents, random.choice((2, 2, 3, 13, 10007))
     bits = random.choice((0, 1, 20))
     true = [[random.randrange(prime) for _ in range(4 * n)] for _ in range(n)]
@@ -186,7 +166,7 @@ def checks_case(random: Random) -> list[int]:
 
     missing = random.choice((0.0, 0.0, 0.2))
     reports = [
-        [u, v, *_numbers(told(v))]
+        [u, v, *numbers(told(v))]
         for v in range(n)
         for u in graph.neighbours(v)
         if random.random() >= missing
@@ -195,10 +175,10 @@ def checks_case(random: Random) -> list[int]:
         CHECKS,
         prime,
         bits,
-        *_graph_row(graph),
+        *graph_row(graph),
         agent,
-        *_numbers(true[agent]),
-        *_items(reports),
+        *numbers(true[agent]),
+        *items(reports),
     ]
 
 
@@ -217,6 +197,8 @@ WRITERS = (
     (transcript_case, 4),
     (lattice_case, 5),
     (checks_case, 4),
+    (lambda random: learn_case(random, LEARN), 4),
+    (lambda random: estimates_case(random, ESTIMATES), 4),
 )
 
 
@@ -226,6 +208,13 @@ def random_cases(seed: int, count: int) -> Iterator[list[int]]:
     writers, shares = zip(*WRITERS, strict=True)
     for _ in range(count):
         yield random.choices(writers, shares)[0](random)
+
+
+def random_runs(seed: int, count: int) -> Iterator[list[int]]:
+    """So many whole runs; equal seeds give equal cases."""
+    random = Random(seed)
+    for _ in range(count):
+        yield valid_case(random, VALID)
 
 
 def triangle_strategies() -> Iterator[list[int]]:
@@ -241,8 +230,8 @@ def triangle_strategies() -> Iterator[list[int]]:
         honest = [0, 1, 1]
         yield [
             BROADCAST,
-            *_graph_row(graph),
-            *_numbers(honest),
+            *graph_row(graph),
+            *numbers(honest),
             1,
             0,
             1,

@@ -15,6 +15,8 @@ from proofs_check.coq.gate import HERE, files, headline_theorems
 
 HEADLINES = {
     "The validation phase": ("Whole.whole", "Whole.few_bad"),
+    "Whole runs": ("Guarantee.invalid_or_consistent", "HonestRun.honest_run"),
+    "Whole runs and the admissible set": ("Nearness.invalid_or_admissible",),
     "Lean validation": ("LeanProof.lean_detects", "LeanProof.share_tuples"),
     "The rate of LearnModel": ("Samples.rate_on_samples",),
     "False alarms of calibrated thresholds": ("Calibration.false_alarms_have_level",),

@@ -13,17 +13,20 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from proofs_check.coq.answers import KINDS, answer
-from proofs_check.coq.cases import random_cases, triangle_strategies
+from proofs_check.coq.cases import random_cases, random_runs, triangle_strategies
 
 HERE = Path(__file__).parent
 PROGRAM = HERE / "extraction" / "oracle"
 VECTORS = HERE / "vectors.json"
 SEED = 20
-RANDOM_VECTORS = 350
+RANDOM_VECTORS = 400
+RUN_VECTORS = 60
+BATCH = 1000
+"""How many cases one process takes at a time."""
 
 Rows = list[list[int]]
 
@@ -42,23 +45,46 @@ def extracted_answers(rows: Sequence[Sequence[int]]) -> Rows:
     return [[int(number) for number in line.split()] for line in done.stdout.splitlines()]
 
 
-def compare(count: int, seed: int) -> int:
-    """Compare so many random cases; the number of differences."""
-    begin = time.monotonic()
-    rows = [*random_cases(seed, count), *triangle_strategies()]
-    with multiprocessing.Pool() as pool:
-        ours = pool.map(answer, rows, chunksize=500)
+Found = tuple[Counter[str], list[str]]
+
+
+def compare_some(make: Callable[[int, int], Iterable[list[int]]], seed: int, count: int) -> Found:
+    """Compare so many cases: how many there were of each kind, and what differs."""
+    rows = [*make(seed, count)]
     theirs = extracted_answers(rows)
     if len(theirs) != len(rows):
         raise RuntimeError(f"{len(theirs)} answers to {len(rows)} cases")
-    different = [i for i, (a, b) in enumerate(zip(ours, theirs, strict=True)) if a != b]
     kinds = Counter(KINDS[row[0]] for row in rows)
-    for kind, number in kinds.items():
+    different = [
+        f"case {row}\n  valid_ref {ours}\n  Coq       {reply}"
+        for row, reply in zip(rows, theirs, strict=True)
+        if (ours := answer(row)) != reply
+    ]
+    return kinds, different
+
+
+def _strategies(_seed: int, _count: int) -> Iterable[list[int]]:
+    return triangle_strategies()
+
+
+def compare(count: int, runs: int, seed: int) -> int:
+    """Compare so many random cases and whole runs; the number of differences."""
+    begin = time.monotonic()
+    tasks = [
+        (make, seed * 10**6 + part, min(BATCH, total - part))
+        for make, total in ((random_cases, count), (random_runs, runs))
+        for part in range(0, total, BATCH)
+    ]
+    with multiprocessing.Pool() as pool:
+        found = pool.starmap(compare_some, [(_strategies, 0, 0), *tasks], chunksize=1)
+    kinds = sum((kinds for kinds, _ in found), Counter[str]())
+    different = [text for _, texts in found for text in texts]
+    for kind, number in sorted(kinds.items()):
         say(f"{kind}: {number} cases")
-    for i in different[:3]:
-        say(f"case {rows[i]}\n  valid_ref {ours[i]}\n  Coq       {theirs[i]}")
+    for text in different[:3]:
+        say(text)
     seconds = time.monotonic() - begin
-    say(f"{len(rows)} cases, {len(different)} differences, {seconds:.0f} seconds")
+    say(f"{kinds.total()} cases, {len(different)} differences, {seconds:.0f} seconds")
     return len(different)
 
 
@@ -89,7 +115,11 @@ def coq_answers(rows: Sequence[Sequence[int]], where: Path = HERE) -> Rows:
 
 def vector_cases() -> Rows:
     """The cases of the committed vectors."""
-    return [*triangle_strategies(), *random_cases(SEED, RANDOM_VECTORS)]
+    return [
+        *triangle_strategies(),
+        *random_cases(SEED, RANDOM_VECTORS),
+        *random_runs(SEED, RUN_VECTORS),
+    ]
 
 
 def read_vectors(path: Path = VECTORS) -> list[tuple[list[int], list[int]]]:
@@ -130,12 +160,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     comparing = commands.add_parser("compare")
     comparing.add_argument("--cases", type=int, default=100_000)
+    comparing.add_argument("--runs", type=int, default=100_000)
     comparing.add_argument("--seed", type=int, default=1)
     writing = commands.add_parser("vectors")
     writing.add_argument("--check", action="store_true")
     options = parser.parse_args(arguments)
     if options.command == "compare":
-        return int(compare(options.cases, options.seed) > 0)
+        return int(compare(options.cases, options.runs, options.seed) > 0)
     if options.check:
         different = check_vectors()
         say(f"{different} of the committed vectors differ")

@@ -14,13 +14,13 @@ from tests.torch_backend.runs import program
 from torch_backend import kernels
 from torch_backend.delivery import Said
 from torch_backend.estimates import no_estimates
+from torch_backend.squares import squared_norms
 from torch_backend.weighted_sums import (
     Weighted,
     add_all,
     carry_up,
     planes_for,
     room_is_short,
-    squared_norms,
     statistics_of,
     totals,
 )

@@ -37,6 +37,7 @@ def summary(job: Job, diverged: bool) -> dict[str, Any]:
         "rule": described(job.rule),
         "attack": described(job.attack),
         "seed": job.seed,
+        "rounds": 40,
         "outcome": "diverged" if diverged else "finished",
         "final": None if diverged else {"accuracy": accuracy(job), "averaged": 0.9, "distance": 1},
         "statistics": [

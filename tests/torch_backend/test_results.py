@@ -13,6 +13,16 @@ from torch_backend.errors import ConfigError
 from torch_backend.results import CurveRow, ResultsError
 
 HEADER = {"format": results.FORMAT, "experiment": {"rounds": 3, "rules": [1, 2]}, "jobs": ["a"]}
+SUMMARY = {
+    "purpose": "measure",
+    "rule": {"label": "valid", "kind": "valid"},
+    "attack": {"label": "none", "kind": "none"},
+    "outcome": "diverged",
+    "rounds": 1,
+    "final": None,
+    "statistics": [],
+    "validation": None,
+}
 numbers = st.floats(width=64)
 rows = st.builds(CurveRow, st.integers(1, 9), numbers, numbers, numbers, numbers, numbers, numbers)
 
@@ -95,13 +105,13 @@ def test_foreign_directories_are_left_alone(tmp_path: Path) -> None:
 def test_results_are_gathered_in_the_order_of_the_jobs(tmp_path: Path) -> None:
     """Whichever finished first; a job without a summary is left out."""
     names = ["b", "a", "c"]
-    results.open_results(tmp_path / "run", HEADER | {"jobs": names})
+    results.open_results(tmp_path / "run", HEADER | {"jobs": names, "agents": 3})
     for name in ("a", "b", "c"):
         folder = results.job_directory(tmp_path / "run", name)
         folder.mkdir(parents=True)
         results.append_row(folder / results.CURVE, name, row(1))
         if name != "c":
-            results.replace_file(folder / results.SUMMARY, json.dumps({"job": name}))
+            results.replace_file(folder / results.SUMMARY, json.dumps(SUMMARY | {"job": name}))
     results.gather(tmp_path / "run", names)
     lines = (tmp_path / "run" / results.CURVES).read_text().splitlines()
     assert [line.split(",")[0] for line in lines] == ["job", "b", "a"]

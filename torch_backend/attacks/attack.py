@@ -1,7 +1,7 @@
 """What an attack sees in a round of learning and may change; and tools to write one."""
 
 import abc
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar, Literal, Protocol
 
 import attrs
@@ -109,8 +109,11 @@ def deviation_in(attack: LearningAttack, view: LearningView) -> LearningDeviatio
     return found
 
 
-def labels_of(attack: LearningAttack, labels: Tensor, classes: int) -> Tensor:
-    """The labels on which Byzantine agents train; refused where they are no labels.
+def labels_of(attack: LearningAttack, labels: Tensor, classes: int) -> tuple[Tensor, Tensor]:
+    """The labels on which Byzantine agents train, and a flag: whether one of them is no label.
+
+    Tensors of another form are refused at once. To look at the flag is left to the caller, so that
+    it need not wait for the device; until then the labels are drawn into the range.
 
     Implements: EX-20.
     """
@@ -127,11 +130,19 @@ def labels_of(attack: LearningAttack, labels: Tensor, classes: int) -> Tensor:
             f"{tuple(labels.shape)}",
             clause="EX-20",
         )
-    if bool(((found < 0) | (found >= classes)).any()):
+    drawn_in = found.clamp(0, classes - 1)
+    return drawn_in, (found != drawn_in).any()
+
+
+def require_labels(attack: LearningAttack, classes: int, wrong: Sequence[bool]) -> None:
+    """Refuse an attack one of whose labels is none.
+
+    Implements: EX-20.
+    """
+    if any(wrong):
         raise BackendAttackError(
             f"{name_of(attack)}: labels gives one that is not in 0..{classes - 1}", clause="EX-20"
         )
-    return found
 
 
 Gradient = Literal["consistent", "honest"]

@@ -23,6 +23,7 @@ from torch_backend.attacks.attack import (
     watched,
 )
 from torch_backend.errors import ConfigError
+from torch_backend.kernels import rows_of, sent
 from torch_backend.options import declared, real, whole
 from valid_ref.adversary.models import alie_z
 from valid_ref.graph import AgentGraph
@@ -33,7 +34,7 @@ def noise(view: LearningView, sigma: float, *keys: int) -> Tensor:
     """N(0, sigma^2) in every entry, in lattice units, drawn on the host from coins, round, keys."""
     stream = view.coins.generator("noise", view.t, *keys)
     drawn = torch.from_numpy(stream.standard_normal(view.parameters.dimension))
-    return on_lattice(view, (units(view, sigma) * drawn).to(view.models.device))
+    return on_lattice(view, sent(units(view, sigma) * drawn, view.models.device))
 
 
 @attrs.frozen
@@ -93,14 +94,14 @@ class _Statistical(FalseModel):
     def lies(self, view: LearningView) -> LearningDeviation:
         """One lie for all, or one for every receiver; equal neighbourhoods share it."""
         if not self.per_edge:
-            everybody = self.lie(view, view.models[list(view.honest)])
+            everybody = self.lie(view, rows_of(view.models, view.honest))
             return self.to_all(view, lambda _sender: everybody)
         made: dict[tuple[int, ...], Tensor] = {}
 
         def told(_sender: int, receiver: int) -> Tensor:
             near = watched(view, receiver, per_edge=True)
             if near not in made:
-                made[near] = self.lie(view, view.models[list(near)])
+                made[near] = self.lie(view, rows_of(view.models, near))
             return made[near]
 
         return self.to_each(view, told)

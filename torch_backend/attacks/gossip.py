@@ -20,6 +20,7 @@ from torch_backend.attacks.attack import (
     require_honest,
     units,
 )
+from torch_backend.kernels import rows_of
 from torch_backend.options import real, whole
 from valid_ref.adversary.models import fiedler_vector
 from valid_ref.graph import AgentGraph, honest_agents
@@ -65,8 +66,8 @@ class Dissensus(_Aimed):
         """The same lie by every sender."""
 
         def lie(_sender: int, i: int) -> Tensor:
-            own, others = view.models[i], list(honest_neighbours(view, i))
-            pull = (view.models[others].sum(0) - len(others) * own).double()
+            own, others = view.models[i], honest_neighbours(view, i)
+            pull = (rows_of(view.models, others).sum(0) - len(others) * own).double()
             gang = max(1, len(byzantine_neighbours(view, i)))
             return on_lattice(view, own.double() - self.epsilon * pull / gang)
 
@@ -89,7 +90,7 @@ class Isolation(_Aimed):
         def lie(sender: int, i: int) -> Tensor:
             gang = byzantine_neighbours(view, i) or (sender,)
             total = view.graph.degree(i) * view.models[i]
-            total = total - view.models[list(honest_neighbours(view, i))].sum(0)
+            total = total - rows_of(view.models, honest_neighbours(view, i)).sum(0)
             share = torch.div(total, len(gang), rounding_mode="floor")
             rest = total - share * len(gang)
             rank = gang.index(sender) if sender in gang else len(gang)

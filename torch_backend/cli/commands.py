@@ -33,7 +33,7 @@ def run(
         Path | None,
         typer.Option(help="The directory of the MNIST files (else VALID_MNIST, cache)."),
     ] = None,
-    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, mps")] = "cpu",
+    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1")] = "cpu",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where the results go (runs/NAME).")
     ] = None,
@@ -197,7 +197,7 @@ def false_alarms(
     changes: Annotated[
         list[str] | None, typer.Option("--set", help="Change an option: rounds=50, common_seed=1")
     ] = None,
-    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, mps")] = "cpu",
+    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1")] = "cpu",
     jobs: Annotated[int, typer.Option(min=1, help="Processes that run side by side.")] = 1,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:

@@ -36,7 +36,7 @@ from valid_ref.schedule import MOST_ROUNDS, Precision
 BoundsPart = ConfiguredBounds | NoBounds
 ReadGraph = Annotated[GraphPart | OwnGraph, TextOr(GraphPart, as_graph, GRAPH_PARTS)]
 ReadBounds = Annotated[BoundsPart, TextOr(BoundsPart, as_bounds)]
-Agents = Annotated[tuple[int, ...], TextOr(tuple[int, ...], as_agents)]
+Agents = Annotated[tuple[int, ...], TextOr(tuple[int, ...], as_agents, number=True)]
 """What is read as a scenario reads it, texts too."""
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch_backend.data.dataset import Dataset, Flags, Images, Indices
 from torch_backend.data.partition import Split
 from torch_backend.errors import DataError
-from torch_backend.kernels import empty_tensor
+from torch_backend.kernels import empty_tensor, sent
 from torch_backend.randomness import Stream, generator
 
 Pixels = Literal["standardised", "unit"]
@@ -62,7 +62,7 @@ class DeviceData:
 
     def batch(self, indices: Tensor) -> tuple[Tensor, Tensor]:
         """Images [A, K, F] and labels [A, K] of the training images [A, K]."""
-        flat = indices.reshape(-1).to(self.images.device)
+        flat = sent(indices.reshape(-1), self.images.device)
         images = empty_tensor((len(flat), self.features), self.images.dtype, self.images.device)
         torch.index_select(self.images, 0, flat, out=images)
         labels = self.labels.index_select(0, flat)

@@ -1,7 +1,7 @@
 """BRIDGE: models are screened, their own among them, and the step is taken at the result."""
 
 import abc
-import functools
+import itertools
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal
 
@@ -10,16 +10,25 @@ import torch
 from torch import Tensor
 
 from torch_backend.options import declared, whole
-from torch_backend.rules.rule import Losses, Received, Rule, for_each_receiver, require
+from torch_backend.rules.rule import (
+    Losses,
+    Received,
+    Rule,
+    for_each_receiver,
+    for_each_set,
+    models_of,
+    require,
+    sets_of,
+)
 from torch_backend.rules.screening import (
     DOUBTFUL,
+    Distances,
     check_scale,
-    exact_squared_distance,
+    distances_of,
     in_blocks,
     ranked,
     ranked_sum,
     scaled_mean,
-    squared_distance,
 )
 from valid_ref.graph import AgentGraph
 from valid_ref.lattice import LatticeParameters
@@ -39,8 +48,8 @@ class _Bridge(Rule):
         return 1
 
     @abc.abstractmethod
-    def screen(self, rows: Sequence[Tensor], step_bits: int) -> Tensor:
-        """The screened model of the rows [d], in units 2^-(f+k)."""
+    def screened(self, graph: AgentGraph, received: Received, step_bits: int) -> Tensor:
+        """The screened models of all receivers, in units 2^-(f+k)."""
 
     def check(self, graph: AgentGraph) -> None:
         """Refuse a graph in which an agent has too few models to screen."""
@@ -57,15 +66,28 @@ class _Bridge(Rule):
         """The screened models twice: the base is the point of evaluation."""
         self.check(graph)
         check_scale(parameters, graph.max_degree + 1)
-        bits = parameters.precision.step_bits
-        Y = for_each_receiver(
-            graph, received, lambda rows: self.screen(rows, bits), own=self.own == "included"
-        )
+        Y = self.screened(graph, received, parameters.precision.step_bits)
         return Y, Y
 
 
 @attrs.frozen
-class BridgeMedian(_Bridge):
+class _ByEntry(_Bridge):
+    """Screening entry by entry."""
+
+    @abc.abstractmethod
+    def screen(self, rows: Sequence[Tensor], step_bits: int) -> Tensor:
+        """The screened model of the rows [d], in units 2^-(f+k)."""
+
+    def screened(self, graph: AgentGraph, received: Received, step_bits: int) -> Tensor:
+        """Y."""
+        own = self.own == "included"
+        return for_each_receiver(
+            graph, received, lambda rows: self.screen(rows, step_bits), own=own
+        )
+
+
+@attrs.frozen
+class BridgeMedian(_ByEntry):
     """The coordinate-wise median; for even counts the mean, the lower or the upper of the middle.
 
     Exact: the mean of two models is a multiple of half a unit.
@@ -87,7 +109,7 @@ class BridgeMedian(_Bridge):
 
 
 @attrs.frozen
-class BridgeTrimmed(_Bridge):
+class BridgeTrimmed(_ByEntry):
     """The mean, entry by entry, of what is left without the b smallest and the b largest.
 
     The mean is an exact fraction, rounded half to even in units 2^-(f+k).
@@ -107,26 +129,57 @@ class BridgeTrimmed(_Bridge):
 
 
 @attrs.frozen
-class BridgeKrum(_Bridge):
+class _Chosen(_Bridge):
+    """Screening by distances: those between all models are made at once."""
+
+    b: int = attrs.field(default=1, validator=whole(0))
+
+    @abc.abstractmethod
+    def choices(self, count: int) -> int:
+        """How many of so many models Krum picks."""
+
+    @abc.abstractmethod
+    def screen(self, rows: Sequence[Tensor], chosen: Sequence[int], step_bits: int) -> Tensor:
+        """The screened model from the rows that were picked, in units 2^-(f+k)."""
+
+    def screened(self, graph: AgentGraph, received: Received, step_bits: int) -> Tensor:
+        """Y."""
+        models = models_of(graph, received)
+        sets = sets_of(graph, received, models, own=self.own == "included")
+        pairs = (pair for one in dict.fromkeys(sets) for pair in itertools.combinations(one, 2))
+        distances = distances_of(models.rows, pairs)
+
+        def rule(numbers: tuple[int, ...]) -> Tensor:
+            chosen = chosen_of(distances, numbers, self.b, self.choices(len(numbers)))
+            return self.screen(models.rows, chosen, step_bits)
+
+        return for_each_set(received, sets, rule)
+
+
+@attrs.frozen
+class BridgeKrum(_Chosen):
     """The model with the smallest sum of squared distances to its m - b - 2 nearest others.
 
     m models are screened, of which b may be bad; of equals the lowest-numbered sender's is taken.
     """
 
     kind: ClassVar[str] = "bridge-k"
-    b: int = attrs.field(default=1, validator=whole(0))
 
     def least(self) -> int:
         """2b + 3, as Krum is defined for."""
         return 2 * self.b + 3
 
-    def screen(self, rows: Sequence[Tensor], step_bits: int) -> Tensor:
+    def screen(self, rows: Sequence[Tensor], chosen: Sequence[int], step_bits: int) -> Tensor:
         """The chosen model."""
-        return rows[krum_choice(rows, self.b)] << step_bits
+        return rows[chosen[0]] << step_bits
+
+    def choices(self, count: int) -> int:  # noqa: ARG002 - for the other rule
+        """One."""
+        return 1
 
 
 @attrs.frozen
-class BridgeBulyan(_Bridge):
+class BridgeBulyan(_Chosen):
     """Krum picks m - 2b models one after the other; of them the m - 4b entries nearest the median.
 
     Their mean is taken entry by entry, as an exact fraction rounded half to even in units
@@ -134,17 +187,20 @@ class BridgeBulyan(_Bridge):
     """
 
     kind: ClassVar[str] = "bridge-b"
-    b: int = attrs.field(default=1, validator=whole(0))
 
     def least(self) -> int:
         """4b + 3, as Bulyan is defined for."""
         return 4 * self.b + 3
 
-    def screen(self, rows: Sequence[Tensor], step_bits: int) -> Tensor:
+    def screen(self, rows: Sequence[Tensor], chosen: Sequence[int], step_bits: int) -> Tensor:
         """The mean around the median of the chosen models."""
-        chosen = [rows[i] for i in krum_order(rows, self.b, len(rows) - 2 * self.b)]
-        count = len(rows) - 4 * self.b
-        return in_blocks(chosen, lambda piece: _around_median(piece, count, 1 << step_bits))
+        count = len(chosen) - 2 * self.b
+        models = [rows[i] for i in chosen]
+        return in_blocks(models, lambda piece: _around_median(piece, count, 1 << step_bits))
+
+    def choices(self, count: int) -> int:
+        """All but 2b."""
+        return count - 2 * self.b
 
 
 def _around_median(rows: list[Tensor], count: int, weight: int) -> Tensor:
@@ -175,16 +231,20 @@ def krum_order(rows: Sequence[Tensor], b: int, count: int) -> list[int]:
     Among m models the score is the sum of the squared distances to the max(1, m - b - 2) nearest
     others; the smallest wins, of equals the earliest.
     """
+    numbers = range(len(rows))
+    return chosen_of(distances_of(rows, itertools.combinations(numbers, 2)), numbers, b, count)
 
-    @functools.cache
+
+def chosen_of(distances: Distances, numbers: Sequence[int], b: int, count: int) -> list[int]:
+    """The same among rows whose distances are known, by their numbers."""
+    left = list(range(len(numbers)))
+
     def near(i: int, j: int) -> float:
-        return squared_distance(rows[i], rows[j])
+        return distances.near(numbers[i], numbers[j])
 
-    @functools.cache
     def exact(i: int, j: int) -> int:
-        return exact_squared_distance(rows[i], rows[j])
+        return distances.exact(numbers[i], numbers[j])
 
-    left = list(range(len(rows)))
     chosen: list[int] = []
     for _ in range(count):
         scores = {i: _score(near, left, i, b) for i in left}
@@ -194,7 +254,7 @@ def krum_order(rows: Sequence[Tensor], b: int, count: int) -> list[int]:
         best = min(closest, key=lambda i: _score(exact, left, i, b)) if closest[1:] else closest[0]
         chosen.append(best)
         left.remove(best)
-    return chosen
+    return [numbers[i] for i in chosen]
 
 
 def _score(distance: Callable[[int, int], float], left: Sequence[int], i: int, b: int) -> float:

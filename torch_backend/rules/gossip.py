@@ -9,8 +9,8 @@ from torch import Tensor
 
 from torch_backend import lattice
 from torch_backend.options import real
-from torch_backend.rules.rule import Losses, Received, Rule
-from torch_backend.rules.screening import DOUBTFUL, exact_squared_distance, squared_distance
+from torch_backend.rules.rule import Losses, Received, Rule, models_of
+from torch_backend.rules.screening import DOUBTFUL, Distances, distances_of
 from valid_ref.graph import AgentGraph
 from valid_ref.lattice import LatticeParameters
 
@@ -95,10 +95,19 @@ class ClippedGossip(Rule):
         """The mixed models twice: the base is the point of evaluation."""
         bits, radius = parameters.precision.step_bits, self._radius(parameters)
         Y = received.own << bits
+        models = models_of(graph, received)
+        pulls = [
+            (own, sent)
+            for own, heard in zip(models.own, models.heard, strict=True)
+            for sent in heard
+        ]
+        distances = distances_of(models.rows, pulls)
         for position, receiver in enumerate(received.agents):
-            own = received.own[position]
-            for sender in graph.neighbours(receiver):
-                pull = clipped(received.model(sender, receiver), own, radius)
+            own = models.own[position]
+            for sender, sent in zip(
+                graph.neighbours(receiver), models.heard[position], strict=True
+            ):
+                pull = clipped(distances, sent, own, radius)
                 Y[position].add_(pull, alpha=metropolis(graph, sender, receiver, bits))
         return Y, Y
 
@@ -111,13 +120,13 @@ def metropolis(graph: AgentGraph, u: int, v: int, bits: int) -> int:
     return round((1 << bits) / (1 + max(graph.degree(u), graph.degree(v))))
 
 
-def clipped(model: Tensor, own: Tensor, radius: float) -> Tensor:
-    """model - own, drawn in to the radius (in lattice units) where it is longer."""
-    difference = model - own
+def clipped(distances: Distances, model: int, own: int, radius: float) -> Tensor:
+    """model - own, by their numbers, drawn in to the radius (in lattice units) if it is longer."""
+    difference = distances.rows[model] - distances.rows[own]
     # Where float64 is sure that the length is within the radius, nothing is clipped.
-    if squared_distance(model, own) <= radius * radius * (1 - DOUBTFUL):
+    if distances.near(model, own) <= radius * radius * (1 - DOUBTFUL):
         return difference
-    length = math.sqrt(exact_squared_distance(model, own))
+    length = math.sqrt(distances.exact(model, own))
     if length <= radius:
         return difference
     return torch.round(difference.double() * (radius / length)).long()

@@ -1,15 +1,14 @@
 """What the engine asks of a rule, what a rule is given, and the sets of models it screens."""
 
 import abc
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import attrs
-import torch
 from torch import Tensor
 
 from torch_backend.errors import ScreeningError
-from torch_backend.kernels import empty_tensor
+from torch_backend.kernels import empty_tensor, rows_of
 from valid_ref.graph import AgentGraph
 from valid_ref.lattice import LatticeParameters
 from valid_ref.named_parts import asking
@@ -25,12 +24,21 @@ class Received:
 
     `own` has one row per receiver; `said` one per agent of the whole network: what it said to
     all. `edges` holds what went over an edge (sender, receiver) where that was something else.
+    `apart` are the agents whose own model may be another than they said; None where nobody knows.
     """
 
     agents: tuple[int, ...]
     own: Tensor
     said: Tensor
     edges: Mapping[tuple[int, int], Tensor] = attrs.field(factory=dict)
+    apart: frozenset[int] | None = None
+
+    def alike(self) -> list[bool]:
+        """For every receiver whether its own model is the one that it said to all."""
+        if self.apart is not None:
+            return [agent not in self.apart for agent in self.agents]
+        said = rows_of(self.said, self.agents)
+        return [*(self.own == said).all(dim=1).tolist()]
 
     def model(self, sender: int, receiver: int) -> Tensor:
         """What a receiver got from a sender, [d]."""
@@ -93,50 +101,83 @@ def asks_for_losses(rule: Rule) -> bool:
         return bool(rule.needs_losses)
 
 
-Sources = tuple[Hashable, ...]
-"""Where the models of a set come from; equal sources are equal sets in the same order."""
+@attrs.frozen(eq=False)
+class Models:
+    """All different models that the receivers of a shard have or got, each once.
 
-
-def screened(
-    graph: AgentGraph, received: Received, position: int, *, own: bool
-) -> tuple[Sources, list[Tensor]]:
-    """The models that one receiver screens, in the order of agents' numbers, own among them.
-
-    In a clique all members receive the same set, so that the source of a model is the sender
-    alone unless it sent this receiver something of its own.
+    `rows` begin with what was said to all, one for each agent; `own` and `heard` say for every
+    receiver which of them are its own and those of its neighbours, in their order.
     """
-    receiver = received.agents[position]
-    sources: list[Hashable] = []
-    rows: list[Tensor] = []
-    members = (*graph.neighbours(receiver), receiver) if own else graph.neighbours(receiver)
-    for agent in sorted(members):
-        if agent == receiver:
-            row = received.own[position]
-            shared = same_vector(row, received.said[agent])
-            row = received.said[agent] if shared else row
-        else:
-            row = received.model(agent, receiver)
-            shared = (agent, receiver) not in received.edges
-        sources.append(agent if shared else (agent, receiver))
+
+    rows: Sequence[Tensor]
+    own: tuple[int, ...]
+    heard: tuple[tuple[int, ...], ...]
+
+    def screened(self, graph: AgentGraph, received: Received, position: int) -> tuple[int, ...]:
+        """The models of a receiver, its own among them, in the order of agents' numbers."""
+        receiver = received.agents[position]
+        near = dict(zip(graph.neighbours(receiver), self.heard[position], strict=True))
+        found = near | {receiver: self.own[position]}
+        return tuple(found[agent] for agent in sorted(found))
+
+
+def models_of(graph: AgentGraph, received: Received) -> Models:
+    """Which models there are.
+
+    In a clique all members receive the same, so that equal tuples of numbers are equal sets.
+    """
+    rows, numbers = list(received.said), {}
+    for edge, row in received.edges.items():
+        numbers[edge] = len(rows)
         rows.append(row)
-    return tuple(sources), rows
-
-
-def same_vector(first: Tensor, second: Tensor) -> bool:
-    """Whether two vectors are one in memory, or equal."""
-    return first.data_ptr() == second.data_ptr() or torch.equal(first, second)
+    own = []
+    for agent, alike, row in zip(received.agents, received.alike(), received.own, strict=True):
+        own.append(agent if alike else len(rows))
+        if not alike:
+            rows.append(row)
+    heard = tuple(
+        tuple(numbers.get((sender, v), sender) for sender in graph.neighbours(v))
+        for v in received.agents
+    )
+    return Models(rows, tuple(own), heard)
 
 
 def for_each_receiver(
-    graph: AgentGraph, received: Received, rule: Callable[[list[Tensor]], Tensor], *, own: bool
+    graph: AgentGraph,
+    received: Received,
+    rule: Callable[[list[Tensor]], Tensor],
+    *,
+    own: bool,
 ) -> Tensor:
     """[A, d]: the rule applied to the set of every receiver, once for each different set."""
+    models = models_of(graph, received)
+    return for_each_set(
+        received,
+        sets_of(graph, received, models, own=own),
+        lambda s: rule([models.rows[i] for i in s]),
+    )
+
+
+def sets_of(
+    graph: AgentGraph, received: Received, models: Models, *, own: bool
+) -> list[tuple[int, ...]]:
+    """For every receiver the numbers of the models that it screens, in the order of agents."""
+    if not own:
+        return list(models.heard)
+    return [models.screened(graph, received, i) for i in range(len(received.agents))]
+
+
+def for_each_set(
+    received: Received,
+    sets: Sequence[tuple[int, ...]],
+    rule: Callable[[tuple[int, ...]], Tensor],
+) -> Tensor:
+    """[A, d]: the rule applied to the numbers of every receiver, once for each different set."""
     result = empty_tensor(received.own.shape, received.own.dtype, received.own.device)
-    done: dict[Sources, int] = {}
-    for position in range(len(received.agents)):
-        sources, rows = screened(graph, received, position, own=own)
-        earlier = done.setdefault(sources, position)
-        result[position] = rule(rows) if earlier == position else result[earlier]
+    done: dict[tuple[int, ...], int] = {}
+    for position, numbers in enumerate(sets):
+        earlier = done.setdefault(numbers, position)
+        result[position] = rule(numbers) if earlier == position else result[earlier]
     return result
 
 

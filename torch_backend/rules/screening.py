@@ -8,9 +8,10 @@ float64, and in exact integers where that cannot decide.
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 
+import attrs
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -18,7 +19,8 @@ from torch import Tensor
 
 from torch_backend.errors import ScreeningError
 from torch_backend.kernels import compiled_loops, in_threads
-from valid_ref.kernels import squared_norms
+from torch_backend.squares import sums_of_squares
+from valid_ref.kernels import squared_norms as host_norms
 from valid_ref.lattice import WORD_LIMIT, LatticeParameters
 
 Step = tuple[int, int, bool, bool]
@@ -70,9 +72,9 @@ def ranked(rows: Sequence[Tensor], wanted: Sequence[int]) -> list[Tensor]:
 
 def ranked_sum(rows: Sequence[Tensor], wanted: Sequence[int]) -> Tensor:
     """The sum of the vectors of the wanted ranks; the rows are not changed."""
-    words, starts = together(rows)
-    loops = compiled_loops(words)
-    if loops is None:
+    words, starts = together(rows) if rows[0].device.type == "cpu" else (None, None)
+    loops = None if words is None else compiled_loops(words)
+    if words is None or loops is None:
 
         def combine(piece: list[Tensor]) -> Tensor:
             found = ranked(piece, wanted)
@@ -95,7 +97,10 @@ def together(rows: Sequence[Tensor]) -> tuple[Tensor, npt.NDArray[np.int64]]:
     """Memory in which all rows lie, and where in it each begins; a copy if they lie apart."""
     memory = {row.untyped_storage().data_ptr() for row in rows}
     if len(memory) > 1 or not all(row.is_contiguous() for row in rows):
-        rows = list(torch.stack(list(rows)))
+        known = {row.data_ptr(): i for i, row in enumerate(rows)}
+        stacked = torch.stack([rows[i] for i in known.values()])
+        place = {where: i for i, where in enumerate(known)}
+        rows = [stacked[place[row.data_ptr()]] for row in rows]
     words = torch.empty(0, dtype=rows[0].dtype, device=rows[0].device)
     words.set_(rows[0].untyped_storage())
     return words, np.array([row.storage_offset() for row in rows], dtype=np.int64)
@@ -144,6 +149,63 @@ def scaled_mean(total: Tensor, count: int, weight: int) -> Tensor:
     return below + ((twice > count) | ((twice == count) & (below & 1 == 1)))
 
 
+ENTRIES = 1 << 24
+"""So many entries of differences are looked at together on a device."""
+
+Pairs = Sequence[tuple[int, int]]
+
+
+@attrs.frozen(eq=False)
+class Distances:
+    """Squared distances between rows, by their numbers.
+
+    On the processor they are floats, and integers where these cannot decide. A device makes the
+    integers of all pairs at once, so that the host waits for it once.
+    """
+
+    rows: Sequence[Tensor]
+    _near: dict[tuple[int, int], float]
+    _exact: dict[tuple[int, int], int]
+
+    def near(self, i: int, j: int) -> float:
+        """The distance of two rows in float64; exactly 0 for equal vectors."""
+        return 0.0 if i == j else self._near[min(i, j), max(i, j)]
+
+    def exact(self, i: int, j: int) -> int:
+        """The same as an integer."""
+        pair = min(i, j), max(i, j)
+        if i != j and pair not in self._exact:
+            self._exact[pair] = exact_squared_distance(self.rows[pair[0]], self.rows[pair[1]])
+        return 0 if i == j else self._exact[pair]
+
+
+def distances_of(rows: Sequence[Tensor], pairs: Iterable[tuple[int, int]]) -> Distances:
+    """The distances of these pairs.
+
+    Implements: AR-12.
+    """
+    wanted = list(dict.fromkeys((min(pair), max(pair)) for pair in pairs if pair[0] != pair[1]))
+    both = [(rows[i], rows[j]) for i, j in wanted]
+    if not wanted or rows[0].device.type == "cpu":
+        return Distances(rows, dict(zip(wanted, squared_distances(both), strict=True)), {})
+    count = max(1, ENTRIES // max(1, len(rows[0])))
+    groups = [both[begin : begin + count] for begin in range(0, len(both), count)]
+    found = all_squared_norms(torch.stack([one - two for one, two in some]) for some in groups)
+    exact = dict(zip(wanted, found, strict=True))
+    return Distances(rows, {pair: float(value) for pair, value in exact.items()}, exact)
+
+
+def all_squared_norms(groups: Iterable[Tensor]) -> list[int]:
+    """The exact sums of squares of the rows of all groups; the host waits for a device once.
+
+    Implements: AR-12.
+    """
+    sums = [sums_of_squares(rows) for rows in groups]
+    table = torch.cat([parts for parts, _shifts in sums]).tolist()
+    shifts = sums[0][1]
+    return [sum(v << shift for v, shift in zip(row, shifts, strict=True)) for row in table]
+
+
 def squared_distances(pairs: Sequence[tuple[Tensor, Tensor]]) -> list[float]:
     """|first - second|^2 of pairs of lattice vectors, in float64; exactly 0 for equal vectors."""
     if not pairs:
@@ -175,7 +237,7 @@ def exact_squared_distance(first: Tensor, second: Tensor) -> int:
 
     Implements: AR-12.
     """
-    return squared_norms((first - second).cpu().numpy()[np.newaxis])[0]
+    return host_norms((first - second).cpu().numpy()[np.newaxis])[0]
 
 
 def ascending(values: Sequence[float], exactly: Callable[[int], int]) -> list[int]:

@@ -1,5 +1,6 @@
 """UBAR: the nearest models, of these the ones that do well on the own batch, and their mean."""
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import ClassVar, Literal
@@ -10,16 +11,15 @@ from torch import Tensor
 
 from torch_backend import lattice
 from torch_backend.errors import ScreeningError
-from torch_backend.kernels import compiled_loops, empty_tensor
+from torch_backend.kernels import compiled_loops, empty_tensor, sent
 from torch_backend.options import declared, real
-from torch_backend.rules.rule import Losses, Received, Rule, same_vector
+from torch_backend.rules.rule import Losses, Models, Received, Rule, models_of
 from torch_backend.rules.screening import (
     ascending,
     check_scale,
-    exact_squared_distance,
+    distances_of,
     scaled_mean,
     share_of,
-    squared_distances,
 )
 from valid_ref.graph import AgentGraph
 from valid_ref.lattice import LatticeParameters
@@ -87,10 +87,11 @@ class Ubar(Rule):
             raise ScreeningError("ubar cannot screen without the losses of the candidates")
         bits, scale = parameters.precision.step_bits, parameters.precision.fraction_bits
         weight = round(math.ldexp(self.mixing, bits))
-        near = self._nearest(graph, received)
-        evaluated = _evaluated(received, near, 2.0**-scale, losses)
+        models = models_of(graph, received)
+        near = self._nearest(models)
+        evaluated = _evaluated(received, models, near, 2.0**-scale, losses)
         chosen = [
-            [near[position][i] for i in self.accepted(own, others)]
+            [models.rows[near[position][i]] for i in self.accepted(own, others)]
             for position, (own, *others) in enumerate(evaluated)
         ]
         narrow = max(parameters.model_limit, 2 << bits) <= QUOTIENT
@@ -106,32 +107,18 @@ class Ubar(Rule):
         comparable = [math.inf if math.isnan(loss) else loss for loss in others]
         return [comparable.index(min(comparable))]
 
-    def _nearest(self, graph: AgentGraph, received: Received) -> list[list[Tensor]]:
-        """N^s of every receiver, nearest first."""
-        known: dict[tuple[int, ...], tuple[Tensor, Tensor]] = {}
-        names: list[list[tuple[int, ...]]] = []
-        screened: list[tuple[Tensor, list[Tensor]]] = []
-        for position, receiver in enumerate(received.agents):
-            own, said = received.own[position], received.said[receiver]
-            plain = same_vector(own, said)
-            rows = received.rows(graph, position)
-            names.append([])
-            for sender, row in zip(graph.neighbours(receiver), rows, strict=True):
-                # Between two agents that said what they have, the distance is one for both.
-                shared = plain and (sender, receiver) not in received.edges
-                name = (min(sender, receiver), max(sender, receiver))
-                names[-1].append(name if shared else (sender, receiver, position))
-                known.setdefault(names[-1][-1], (row, said if plain else own))
-            screened.append((own, rows))
-        distances = dict(zip(known, squared_distances([*known.values()]), strict=True))
+    def _nearest(self, models: Models) -> list[list[int]]:
+        """N^s of every receiver by number, nearest first."""
+        each = list(zip(models.own, models.heard, strict=True))
+        distances = distances_of(models.rows, ((own, one) for own, heard in each for one in heard))
         nearest = []
-        for wanted, (own, rows) in zip(names, screened, strict=True):
+        for own, heard in each:
 
-            def exactly(i: int, own: Tensor = own, rows: Sequence[Tensor] = rows) -> int:
-                return exact_squared_distance(rows[i], own)
+            def exactly(i: int, own: int = own, heard: Sequence[int] = heard) -> int:
+                return distances.exact(own, heard[i])
 
-            order = ascending([distances[name] for name in wanted], exactly)
-            nearest.append([rows[i] for i in order[: self.candidates(len(rows))]])
+            order = ascending([distances.near(own, one) for one in heard], exactly)
+            nearest.append([heard[i] for i in order[: self.candidates(len(heard))]])
         return nearest
 
 
@@ -156,46 +143,39 @@ def _blended(
 
 
 def _evaluated(
-    received: Received, near: Sequence[Sequence[Tensor]], scale: float, losses: Losses
+    received: Received,
+    models: Models,
+    near: Sequence[Sequence[int]],
+    scale: float,
+    losses: Losses,
 ) -> list[list[float]]:
     """The losses of the own model and of all candidates of every receiver.
 
-    First as many candidates as all receivers have, then the further ones of those with more.
+    First as many candidates as all receivers have, then the further ones of those with more. The
+    losses are read when all are there, so that the host waits for a device once.
     """
-    models, wanted = _distinct(received, near)
-    points = [lattice.reals(rows, scale) for rows in models]
+    others = models.rows[len(received.said) :]
+    parts = [received.said, *([torch.stack(list(others))] if others else [])]
+    points = [lattice.reals(rows, scale) for rows in parts]
     table = points[0] if len(points) == 1 else torch.cat(points)
-    found: list[list[float]] = [[] for _ in wanted]
+    wanted = [[own, *some] for own, some in zip(models.own, near, strict=True)]
+    asked: list[tuple[list[int], int]] = []
+    values: list[Tensor] = []
     done = 0
-    for count in sorted({len(places) for places in wanted}):
-        left = [position for position, places in enumerate(wanted) if len(places) >= count]
+    for count in sorted({len(numbers) for numbers in wanted}):
+        left = [position for position, numbers in enumerate(wanted) if len(numbers) >= count]
         size = max(1, EVALUATED // ((count - done) * table.shape[1]))
         for begin in range(0, len(left), size):
             some = left[begin : begin + size]
-            places = torch.tensor([wanted[position][done:count] for position in some])
-            candidates = empty_tensor((places.numel(), table.shape[1]), table.dtype, table.device)
-            torch.index_select(table, 0, places.reshape(-1).to(table.device), out=candidates)
-            values = losses(some, candidates.reshape(*places.shape, -1)).double().tolist()
-            for position, more in zip(some, values, strict=True):
-                found[position] += more
+            chosen = torch.tensor([wanted[position][done:count] for position in some])
+            candidates = empty_tensor((chosen.numel(), table.shape[1]), table.dtype, table.device)
+            torch.index_select(table, 0, sent(chosen.reshape(-1), table.device), out=candidates)
+            values.append(losses(some, candidates.reshape(*chosen.shape, -1)).double().reshape(-1))
+            asked.append((some, count - done))
         done = count
+    found: list[list[float]] = [[] for _ in wanted]
+    read = iter(torch.cat(values).tolist())
+    for some, count in asked:
+        for position in some:
+            found[position] += itertools.islice(read, count)
     return found
-
-
-def _distinct(
-    received: Received, near: Sequence[Sequence[Tensor]]
-) -> tuple[list[Tensor], list[list[int]]]:
-    """The models that are evaluated, each once, and which of them: the own and the candidates.
-
-    What was said to all comes first, then what single receivers have or got.
-    """
-    place = {row.data_ptr(): agent for agent, row in enumerate(received.said)}
-    others: list[Tensor] = []
-    wanted = []
-    for own, rows in zip(received.own, near, strict=True):
-        for row in (own, *rows):
-            if row.data_ptr() not in place:
-                place[row.data_ptr()] = len(received.said) + len(others)
-                others.append(row)
-        wanted.append([place[row.data_ptr()] for row in (own, *rows)])
-    return [received.said, *([torch.stack(others)] if others else [])], wanted

@@ -16,11 +16,12 @@ import numpy as np
 from valid_ref.alarms import Alarm
 from valid_ref.document import whole_number
 from valid_ref.graph import AgentGraph
-from valid_ref.lattice import IntVector, mix
+from valid_ref.lattice import mix, within
 from valid_ref.machine import Message, Round
 from valid_ref.protocols import lean
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.learn import PHASE as LEARNING
+from valid_ref.protocols.learn import LearningMessage
 from valid_ref.protocols.local_validate import PHASE as LOCAL
 from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.protocols.valid import ESTIMATES, HASHES, KEYS
@@ -30,7 +31,10 @@ Edge = tuple[int, int]
 
 NORMS = {Alarm.MODEL_NORM.name, Alarm.GRADIENT_NORM.name}
 REPORTED = {Alarm.SELF_MISMATCH.name: HASHES, Alarm.SELF_ESTIMATE_MISMATCH.name: ESTIMATES}
-"""Alarms about a report that its source sends in the first round of this phase."""
+"""Alarms about a report that its source sends in the first round of this phase.
+
+A Byzantine agent that runs honest code raises them when its own lie is reported truly.
+"""
 SIZES = {
     Alarm.NOT_OPTIMAL.name,
     Alarm.TOO_OPTIMAL.name,
@@ -45,8 +49,9 @@ class Deviation:
 
     `first` and `last` are rounds of the whole run, `begins` the first one for each receiver.
     `about` are the tags whose values differ, or None where that cannot be said. `split` are pairs
-    of neighbours that are told different things. `misfits` are receivers for which a learning
-    message does not follow from its gradient and what was received. `diverges` is the place in
+    of neighbours that are told different things. `misfits` are receivers for which, since they
+    were told something else, a learning message does not follow from its gradient and what was
+    received; as in their records, what cannot be used counts as zero. `diverges` is the place in
     the list of divergences where the oracle found it.
     """
 
@@ -76,27 +81,53 @@ def fits(parameters: ValidParameters, before: Round | None, now: Round, edge: Ed
     None where one of these is no learning message. "Before" is what went over this edge. Sums are
     taken modulo 2^64; entries in range are far smaller (AR-10).
     """
+    words = _words(parameters, before, now, edge)
+    learning = [word for word in words if is_learning(word, parameters.lattice.dimension)]
+    return None if len(learning) < len(words) else _follows(parameters, now.number, learning)
+
+
+def follows_in_records(
+    parameters: ValidParameters, before: Round | None, now: Round, edge: Edge
+) -> bool:
+    """As `fits`, of what is recorded: zero in place of a message that cannot be used (LM-4)."""
+    words = _words(parameters, before, now, edge)
+    return _follows(parameters, now.number, [_recorded(parameters, word) for word in words])
+
+
+def _words(
+    parameters: ValidParameters, before: Round | None, now: Round, edge: Edge
+) -> list[Message]:
+    """A message, the one before it on its edge, and what its sender received before."""
     sender, receiver = edge
-    graph, lattice = parameters.graph, parameters.lattice
+    neighbours = parameters.graph.neighbours(sender)
     message = now.on_edge(sender, receiver)
     if before is None:
-        own: IntVector = parameters.start_model
-        heard = [own] * graph.degree(sender)
-    else:
-        last = before.on_edge(sender, receiver)
-        received = [before.on_edge(u, sender) for u in graph.neighbours(sender)]
-        if not is_learning(last, lattice.dimension):
-            return None
-        own, heard = last.model, []
-        for word in received:
-            if not is_learning(word, lattice.dimension):
-                return None
-            heard.append(word.model)
-    if not is_learning(message, lattice.dimension):
-        return None
-    mixed = mix(lattice, now.number, own, heard)
+        nothing = np.zeros(parameters.lattice.dimension, dtype=np.int64)
+        start = LearningMessage(parameters.start_model, nothing)
+        return [message, start, *([start] * len(neighbours))]
+    heard = (before.on_edge(u, sender) for u in neighbours)
+    return [message, before.on_edge(sender, receiver), *heard]
+
+
+def _follows(parameters: ValidParameters, t: int, words: Sequence[LearningMessage]) -> bool:
+    message, own, *heard = words
+    lattice = parameters.lattice
+    mixed = mix(lattice, t, own.model, [word.model for word in heard])
     shifted = message.model << lattice.precision.step_bits
     return bool(np.array_equal(mixed - message.scaled_gradient, shifted))
+
+
+def _recorded(parameters: ValidParameters, message: Message) -> LearningMessage:
+    """What the receiver of a message records: zero if it cannot be used."""
+    lattice = parameters.lattice
+    if (
+        is_learning(message, lattice.dimension)
+        and within(message.model, lattice.model_limit)
+        and within(message.scaled_gradient, lattice.gradient_limit)
+    ):
+        return message
+    nothing = np.zeros(lattice.dimension, dtype=np.int64)
+    return LearningMessage(nothing, nothing)
 
 
 def differs(usual: Message, message: Message) -> bool:
@@ -129,10 +160,14 @@ def deviations_of(
         for sender, told in by_sender.items():
             collected = found.setdefault((spoken.phase, sender), _Collected(index))
             _collect(collected, index, spoken, graph.neighbours(sender), sender, told)
-            if parameters is not None and spoken.phase == LEARNING:
-                edges = ((sender, receiver) for receiver in told)
-                collected.misfits |= {
-                    edge[1] for edge in edges if fits(parameters, before, spoken, edge) is False
+        if parameters is not None and spoken.phase == LEARNING:
+            for (phase, sender), lie in found.items():
+                if phase != LEARNING:
+                    continue
+                lie.misfits |= {
+                    receiver
+                    for receiver in lie.begins.keys() - lie.misfits
+                    if not follows_in_records(parameters, before, spoken, (sender, receiver))
                 }
         before = spoken
     ordered = sorted(found.items(), key=lambda item: (item[1].first, item[0][1]))
@@ -313,7 +348,9 @@ class Causes:
         elif reason in NORMS:
             found = self._where(lambda d: d.phase == LEARNING and d.sender == sender)
         elif reason in REPORTED:
-            found = self._lies_about(REPORTED[reason], f"{sender}/{agent}")
+            found = self._where(
+                lambda d: d.phase == LEARNING and d.sender == agent and sender in d.begins
+            ) + self._lies_about(REPORTED[reason], f"{sender}/{agent}")
         elif sender is not None:
             found = self._where(
                 lambda d: (

@@ -54,12 +54,15 @@ class TextOr:
     as_graph)]`. Of a union its own classes alone are admitted, or with `parts` also those that
     anybody may bring there.
 
+    With `number`, one whole number may stand for a list of one.
+
     Implements: VA-6, EX-12.
     """
 
     kind: Any
     convert: Callable[[Any, str], Any]
     parts: NamedParts | None = None
+    number: bool = False
 
     def read(self, value: Any, path: str) -> Any:
         """A value from its text or its document."""
@@ -77,7 +80,8 @@ class TextOr:
         if self.parts is not None:
             return self.parts.schema()
         text = {"type": "string", "description": "As the command line of valid-ref takes it."}
-        return {"anyOf": [schema(self.kind), text]}
+        numbers = [{"type": "integer"}] if self.number else []
+        return {"anyOf": [schema(self.kind), *numbers, text]}
 
 
 class NetworkxGraph(Protocol):

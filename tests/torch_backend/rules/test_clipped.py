@@ -13,6 +13,7 @@ from torch_backend.errors import ConfigError
 from torch_backend.rules import ClippedGossip
 from torch_backend.rules.gossip import clipped, metropolis
 from torch_backend.rules.rule import Received
+from torch_backend.rules.screening import distances_of
 from valid_ref.graph import AgentGraph
 from valid_ref.graph_families import parse_family
 from valid_ref.lattice import LatticeParameters
@@ -38,6 +39,11 @@ def test_without_clipping_it_is_gossip_with_metropolis_weights(
         assert Y[position].tolist() == expected
 
 
+def drawn_in(difference: list[int], radius: float) -> torch.Tensor:
+    rows = [torch.tensor(difference), torch.zeros(len(difference), dtype=torch.int64)]
+    return clipped(distances_of(rows, [(0, 1)]), 0, 1, radius)
+
+
 @given(
     difference=st.lists(st.integers(-(2**30), 2**30), min_size=1, max_size=4),
     radius=st.floats(1, 2**31),
@@ -45,8 +51,7 @@ def test_without_clipping_it_is_gossip_with_metropolis_weights(
 def test_a_longer_difference_is_drawn_in_to_the_radius(
     difference: list[int], radius: float
 ) -> None:
-    zero = torch.zeros(len(difference), dtype=torch.int64)
-    found = clipped(torch.tensor(difference), zero, radius).double().numpy()
+    found = drawn_in(difference, radius).double().numpy()
     length = float(np.linalg.norm(np.array(difference, dtype=float)))
     expected = np.array(difference, dtype=float) * min(1.0, radius / length if length else 1.0)
     assert np.abs(found - expected).max() <= 0.5 + 1e-6
@@ -54,14 +59,13 @@ def test_a_longer_difference_is_drawn_in_to_the_radius(
 
 def test_a_difference_barely_within_the_radius_is_not_stretched_to_it() -> None:
     """Too close for the floats: the exact length decides."""
-    barely = torch.tensor([2**38])
-    assert clipped(barely, torch.tensor([0]), 2.0**38 + 20).tolist() == [2**38]
-    assert clipped(barely, torch.tensor([0]), 2.0**38 - 20).tolist() == [2**38 - 20]
+    assert drawn_in([2**38], 2.0**38 + 20).tolist() == [2**38]
+    assert drawn_in([2**38], 2.0**38 - 20).tolist() == [2**38 - 20]
 
 
 @pytest.mark.parametrize(("radius", "expected"), [(5.0, [3, 4]), (2.5, [2, 2]), (10.0, [3, 4])])
 def test_on_the_radius_nothing_is_clipped(radius: float, expected: list[int]) -> None:
-    assert clipped(torch.tensor([3, 4]), torch.tensor([0, 0]), radius).tolist() == expected
+    assert drawn_in([3, 4], radius).tolist() == expected
 
 
 def test_a_radius_bounds_what_one_neighbour_can_do() -> None:

@@ -24,23 +24,21 @@ def address() -> Iterator[str]:
         server.terminate()
 
 
+@pytest.fixture(scope="session")
+def window(chromium) -> Opened:
+    """The one window in which the page is opened."""
+    return Opened.window(chromium, timeout=20_000)
+
+
 @pytest.fixture
-def visit(chromium, address) -> Iterator:
+def visit(window, address) -> Iterator:
     """Open the page; after the test it must not have complained or asked anybody else."""
-    opened: list[Opened] = []
 
     def visit(**options) -> Opened:
-        context = chromium.new_context(**({"viewport": {"width": 1280, "height": 900}} | options))
-        context.set_default_timeout(20_000)
-        one = Opened(context.new_page())
-        opened.append(one)
-        one.page.goto(address)
-        one.page.wait_for_selector("html[data-ready]")
-        return one
+        window.visit(address, **options)
+        return window
 
     yield visit
-    for one in opened:
-        one.page.context.close()
-        assert one.complaints == []
-        own = (address, f"blob:{address.split('/', 3)[0]}//", "data:,")
-        assert [url for url in one.requests if not url.startswith(own)] == []
+    assert window.complaints == []
+    own = (address, f"blob:{address.split('/', 3)[0]}//", "data:,")
+    assert [url for url in window.requests if not url.startswith(own)] == []

@@ -1,9 +1,8 @@
 """The page of a session in a real browser: moves, alarms, undo, branches, saving, manners."""
 
+import itertools
 import json
 from pathlib import Path
-
-import pytest
 
 from tests.valid_ref.play.test_session import RELAYED
 from valid_ref import run
@@ -145,10 +144,8 @@ def test_all_is_done_with_the_keyboard(visit) -> None:
     assert page.evaluate("document.activeElement.dataset.node") == "0"  # where it was
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
-def test_wide_and_narrow_light_and_dark(visit, scheme, width) -> None:
-    opened = visit(viewport={"width": width, "height": 844}, color_scheme=scheme)
+def test_wide_and_narrow_light_and_dark(visit) -> None:
+    opened = visit()
     page = opened.page
     page.click("#new summary")
     lie(page, "4-0", "other")
@@ -156,7 +153,10 @@ def test_wide_and_narrow_light_and_dark(visit, scheme, width) -> None:
     lie(page, "4-0", "drop")
     click(page, "#step")
     lie(page, "4-2", "model", "x")
-    assert page.evaluate(OVERFLOW) <= 0
-    assert page.evaluate(CONTRAST) == []
-    assert page.evaluate(NAMELESS) == []
-    assert page.evaluate(DOUBLED) == []
+    for width, scheme in itertools.product((1280, 390), ("light", "dark")):
+        page.set_viewport_size({"width": width, "height": 844})
+        page.emulate_media(color_scheme=scheme)
+        assert page.evaluate(OVERFLOW) <= 0
+        assert page.evaluate(CONTRAST) == []
+        assert page.evaluate(NAMELESS) == []
+        assert page.evaluate(DOUBLED) == []

@@ -94,23 +94,27 @@ def diverging_view(home: Path) -> PageView:
     return attrs.evolve(view, runs=(attrs.evolve(shown, series=series),))
 
 
+@pytest.fixture(scope="session")
+def window(chromium) -> Opened:
+    """The one window in which all pages are opened."""
+    return Opened.window(chromium, timeout=10_000)
+
+
 @pytest.fixture
-def visit(chromium, pages) -> Iterator:
-    """Open a page by name; after the test it must not have complained or asked for anything."""
-    opened: list[Opened] = []
+def visit(window, pages) -> Iterator:
+    """Open a page by name; it must not complain or ask for anything before the next one."""
+
+    def quiet() -> None:
+        assert window.complaints == []
+        assert [url for url in window.requests if not url.startswith("file:///")] == []
+        assert len(window.requests) <= 1
 
     def visit(name: str, address: str = "", **options) -> Opened:
-        context = chromium.new_context(**({"viewport": {"width": 1280, "height": 900}} | options))
-        context.set_default_timeout(10_000)
-        one = Opened(context.new_page())
-        opened.append(one)
-        one.page.goto(f"file://{pages}/{name}.html{address}")
-        one.page.wait_for_selector("html[data-ready]")
-        return one
+        quiet()
+        window.visit(f"file://{pages}/{name}.html{address}", **options)
+        return window
 
+    window.forget()
     yield visit
-    for one in opened:
-        one.page.context.close()
-        assert one.complaints == []
-        assert [url for url in one.requests if not url.startswith("file:///")] == []
-        assert len(one.requests) == 1
+    quiet()
+    assert len(window.requests) == 1

@@ -3,9 +3,11 @@
 import attrs
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from valid_ref.adversary.actions import Action, Drop, Learning, Set
+from valid_ref.adversary.edits import Edit, Edits
 from valid_ref.alarms import Alarm
 from valid_ref.oracle import check, open_recording, record_run
 from valid_ref.protocols.learn import PHASE as LEARNING
@@ -19,6 +21,7 @@ from valid_ref.testing.strategies import adversarial_scenarios, scenarios
 SLOW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 FROM_DATA = {*NORMS, *SIZES, Alarm.OWN_UPDATE_OUT_OF_RANGE.name}
 """Alarms that the data of agents can cause, whatever they say."""
+SILENCE = Edits((Edit(LEARNING, 1, 0, 1, Drop()),))
 WIDE = (parts.Check("w", parts.Polynomial(), parts.ConfiguredThresholds(1e6, 1e12)),)
 CLIQUES = Scenario(
     graph="two-cliques:4",
@@ -60,19 +63,49 @@ def test_alarms_and_deviations_name_one_another(scenario: Scenario) -> None:
         }
 
 
+def silenced(*edges: tuple[int, int], byzantine: tuple[int, ...]) -> Scenario:
+    graph = parts.Edges(1 + max(map(max, edges)), edges)
+    return attrs.evolve(CLIQUES, graph=graph, rounds=2, byzantine=byzantine, attack=SILENCE)
+
+
 @SLOW
 @given(scenario=adversarial_scenarios())
+@example(silenced((0, 1), byzantine=(0,)))
+@example(silenced((0, 1), (1, 2), byzantine=(0, 2)))
 def test_an_alarm_that_no_data_can_cause_has_a_lie_behind_it(scenario: Scenario) -> None:
+    """Without a lie honest agents raise three kinds of alarms.
+
+    Those that data can cause; NEIGHBOUR_ALARM, where such an alarm is passed on, also that of a
+    Byzantine agent that runs honest code; and any alarm after the update of somebody, Byzantine or
+    not, has left the lattice, since honest code then falls silent.
+    """
     finished = run(scenario)
     if finished.prepared.parameters.reading.turned_off:
         return
+    execution = finished.execution
+    raised = {
+        agent: {one.alarm.name for one in state.memory.alarms}
+        for agent, state in execution.states.items()
+    }
+    if any(Alarm.OWN_UPDATE_OUT_OF_RANGE.name in names for names in raised.values()):
+        return
     view = run_view(watch_run(finished, "x"))
-    silent = any(alarm.reason == Alarm.OWN_UPDATE_OUT_OF_RANGE.name for alarm in view.alarms)
     from_data = any(alarm.reason in FROM_DATA and not alarm.deviations for alarm in view.alarms)
+    from_data |= any(raised[agent] & FROM_DATA for agent in execution.byzantine)
     for alarm in view.alarms:
         passed_on = alarm.reason == Alarm.NEIGHBOUR_ALARM.name and from_data
-        if alarm.reason not in FROM_DATA and not passed_on and not silent:
+        if alarm.reason not in FROM_DATA and not passed_on:
             assert alarm.deviations, alarm
+
+
+@pytest.mark.parametrize("action", [Drop(), Set(Learning((0,), (0,)))])
+def test_a_step_that_does_not_fit_what_is_recorded_names_the_lie(action: Action) -> None:
+    """Silence is recorded as zero; zero follows from the start, but not what comes after it."""
+    view = view_with(Edits((Edit(LEARNING, 1, 2, None, action),)))
+    broken = [alarm for alarm in view.alarms if alarm.reason == Alarm.BROKEN_RELATION.name]
+    assert {alarm.about.split(",")[0] for alarm in broken} == {"about agent 2"}
+    for alarm in broken:
+        assert [view.deviations[place].sender for place in alarm.deviations] == [2]
 
 
 @pytest.mark.parametrize(
@@ -166,6 +199,13 @@ def test_honest_messages_fit_and_changed_ones_do_not(scenario: Scenario, data) -
     assert fits(parameters, before, false, (sender, receiver)) is False
     odd = attrs.evolve(now, deviations={(sender, receiver): "?"})
     assert fits(parameters, before, odd, (sender, receiver)) is None
+
+
+def test_a_model_or_a_gradient_beyond_64_bits_is_shown_too() -> None:
+    for word in (Learning((2**70,), (0,)), Learning((0,), (2**70,))):
+        view = view_with(Edits((Edit(LEARNING, 2, 2, None, Set(word)),)))
+        odd = [alarm for alarm in view.alarms if alarm.reason == Alarm.MALFORMED_MESSAGE.name]
+        assert {view.deviations[one.deviations[0]].sender for one in odd} == {2}
 
 
 def test_messages_differ_by_their_content() -> None:
