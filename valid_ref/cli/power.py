@@ -14,6 +14,7 @@ from valid_ref.cli.outputs import require_outputs
 from valid_ref.cli.progress import prepare_shown, progress
 from valid_ref.cli.summary import certified_words
 from valid_ref.document import unstructure
+from valid_ref.grammar import agents_named
 from valid_ref.outputs import writing
 from valid_ref.power import Confirmed, Found, PowerError, Searches, confirm, pushes, worst
 from valid_ref.report.curves import draw_harm, require_matplotlib
@@ -145,8 +146,8 @@ def _document(
 def _show(
     prepared: Prepared, rows: list[Found], checked: Confirmed | None, console: Console
 ) -> None:
-    agents = ", ".join(map(str, sorted(prepared.byzantine)))
-    console.print(f"most harmful unseen pushes of Byzantine agents {agents}")
+    agents = agents_named(sorted(prepared.byzantine))
+    console.print(f"most harmful unseen pushes of Byzantine {agents}")
     table = Table(box=None)
     for name in ("course", "direction", "strength", "squared distance to A(H)", "moved, squared"):
         table.add_column(name, justify="left" if name == "course" else "right")

@@ -14,6 +14,7 @@ import typer
 from valid_ref.cli import options
 from valid_ref.cli.outputs import require_outputs
 from valid_ref.cli.progress import progress, run_shown
+from valid_ref.grammar import agents_named
 from valid_ref.oracle import (
     Recording,
     Verdict,
@@ -163,8 +164,7 @@ def render_verdict(verdict: Verdict) -> str:
         lines.append(f"checked less: {'; '.join(verdict.checked_less)}")
     lines += [str(divergence) for divergence in verdict.divergences]
     if verdict.divergences:
-        agents = ", ".join(map(str, verdict.need_freedom))
-        lines.append(f"only Byzantine freedom explains: agents {agents}")
+        lines.append(f"only Byzantine freedom explains: {agents_named(verdict.need_freedom)}")
         lines += [f"not proved: {limit}" for limit in verdict.limits]
         clause = verdict.divergences[0].difference.clause
         lines.append(f"[{clause}]: {clause_words(clause)}")

@@ -22,6 +22,7 @@ from valid_ref.explore.settings import (
     ExploreError,
     Settings,
 )
+from valid_ref.grammar import agents_named
 from valid_ref.graph import AgentGraph, honest_agents
 from valid_ref.guarantees.agreement import alarm_reaches_all, alarms_stay, lies_spread_as_balls
 from valid_ref.guarantees.broadcast import (
@@ -327,7 +328,8 @@ def _lines(replay: PlayedScript) -> Iterator[str]:
         for number, spoken in enumerate(replay.agreement.rounds, 1):
             ends = _alarmed(replay, replay.agreement.history[number])
             yield f"  round {number}: {_said(replay, spoken)}; then {ends}"
-    yield f"so: agents {_names(replay.verdict.offenders)}: {replay.verdict.reason}"
+    offenders = sorted(replay.verdict.offenders)
+    yield f"so: {agents_named(offenders)}: {replay.verdict.reason}"
 
 
 def _said(replay: PlayedScript, spoken: Round) -> str:

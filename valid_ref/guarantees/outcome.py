@@ -10,6 +10,7 @@ import numpy as np
 
 from valid_ref.arguments import is_a
 from valid_ref.execution import Execution
+from valid_ref.grammar import agents_named
 from valid_ref.guarantees.admissible import distance_to_admissible, in_relaxed_set
 from valid_ref.guarantees.radius import (
     Radius,
@@ -180,7 +181,8 @@ def _without_adversary(
     models = final_models(execution, execution.honest_valid)
     if len(models) < execution.parameters.graph.agents:
         invalid = [agent for agent in execution.honest if agent not in execution.honest_valid]
-        reason = f"nobody is Byzantine, and agents {', '.join(map(str, invalid))} have alarms"
+        have = "has" if len(invalid) == 1 else "have"
+        reason = f"nobody is Byzantine, and {agents_named(invalid)} {have} an alarm"
         return Judgement(Outcome.FAILED, reason=reason)
     mean = np.mean(models, axis=0)
     spread = float(np.mean([np.sum((model - mean) ** 2) for model in models]))

@@ -86,7 +86,7 @@ def erratum_view(
         repaired=repaired.lines,
         printed_wrong=printed.wrong,
         repaired_wrong=repaired.wrong,
-        changes=changes_between(printed, repaired, runs),
+        changes=changes_between(printed, repaired, runs, words.rule),
         printed_html=html_of(parts.get("Printed", "")),
         because_html=html_of(parts.get("Wrong because", "")),
         repair_html=html_of(parts.get("Repair", "")),

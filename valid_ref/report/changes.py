@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
+from valid_ref.grammar import agents_named, counted
 from valid_ref.report.view import ChangeView, Evidence, OutcomeView, RunView
 from valid_ref.report.watched import outcome
-from valid_ref.report.words import agents_named, counted
 from valid_ref.witness.story import Story
 
 SAME_RUN = "The run, the same by both texts"
@@ -38,14 +38,22 @@ def own_lines(printed: Story, repaired: Story) -> tuple[str, str]:
     """The lines of each story that the other has not."""
     before = [line.strip() for line in printed.lines if line not in repaired.lines]
     after = [line.strip() for line in repaired.lines if line not in printed.lines]
-    return "; ".join(before), "; ".join(after)
+    return _joined(before), _joined(after)
+
+
+def _joined(lines: Sequence[str]) -> str:
+    """Lines in one; a line that ends with a colon announces the next."""
+    return "; ".join(lines).replace(":; ", ": ")
 
 
 def changes_between(
-    printed: Story, repaired: Story, runs: Sequence[RunView]
+    printed: Story, repaired: Story, runs: Sequence[RunView], rule: tuple[str, str] | None = None
 ) -> tuple[ChangeView, ...]:
-    """What differs, each in a row: refusals, the network, rounds, alarms, ends, or the promise."""
-    rows = []
+    """What differs, each in a row: refusals, the network, rounds, alarms, ends, or the promise.
+
+    `rule` is the difference in words, for a story without a run.
+    """
+    rows = [] if rule is None else [ChangeView("the rule", *rule)]
     if printed.refusals or repaired.refusals:
         what = "; ".join(printed.refusals) or "nothing", "; ".join(repaired.refusals) or "nothing"
         rows.append(ChangeView("refused", *what))
@@ -57,7 +65,7 @@ def changes_between(
     elif runs:
         shown = [story.shown is not None for story in (printed, repaired)]
         rows.append(ChangeView("the run", *("is shown below" if one else NO_RUN for one in shown)))
-    if not rows:
+    if not rows or not (runs or repaired.refusals):
         before, after = own_lines(printed, repaired)
         name = "what is promised" if runs else "the figures"
         rows.append(ChangeView(name, before, after))
@@ -90,7 +98,7 @@ def _first_alarm(run: RunView) -> str:
 
 def _ends(run: RunView) -> str:
     ends = [
-        f"agent {place}: {' '.join(filter(None, (agent.verdict, agent.end)))}"
+        f"agent {place}: {', '.join(filter(None, (agent.verdict, agent.end)))}"
         for place, agent in enumerate(run.agents)
         if agent.role != "byzantine"
     ]

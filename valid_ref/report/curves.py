@@ -77,7 +77,7 @@ def _statistics(
                 name=f"optimality, weights {printable(weighting.name)}",
                 title="length of the mean gradient estimate",
                 course=numbers(optimality[kept]),
-                final=None if final is None else number(math.sqrt(final[0]) / (n * unit)),
+                final=None if final is None else exactly(math.sqrt(final[0]) / (n * unit)),
                 threshold=weighting.optimality / (n * unit),
                 clause="GV-5",
             ),
@@ -85,7 +85,7 @@ def _statistics(
                 name=f"heterogeneity, weights {printable(weighting.name)}",
                 title="mean squared length of the gradient estimates",
                 course=numbers(heterogeneity[kept]),
-                final=None if final is None else number(final[1] / (n * unit**2)),
+                final=None if final is None else exactly(final[1] / (n * unit**2)),
                 threshold=weighting.heterogeneity / (n * unit**2),
                 clause="GV-6",
             ),
@@ -128,6 +128,11 @@ def numbers(values: Array) -> tuple[float | None, ...]:
 def number(value: float) -> float | None:
     """A number with few digits; None if it is not finite."""
     return float(f"{value:.{SIGNIFICANT}g}") if math.isfinite(value) else None
+
+
+def exactly(value: float) -> float | None:
+    """All digits, as a comparison needs them; None if it is not finite."""
+    return value if math.isfinite(value) else None
 
 
 class PlotError(ValidRefError):

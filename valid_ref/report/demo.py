@@ -6,6 +6,7 @@ import attrs
 import numpy as np
 
 from valid_ref.adversary.models import Equivocation
+from valid_ref.grammar import agents_named
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.learn import PHASE as LEARNING
 from valid_ref.protocols.valid import ESTIMATES, HASHES, KEYS
@@ -13,7 +14,7 @@ from valid_ref.report.build import MOST_POINTS, view_of
 from valid_ref.report.curves import number, series_of
 from valid_ref.report.view import EndPoint, HarmSide, HarmView, PageView, RunView, TourStep
 from valid_ref.report.watched import watch_run
-from valid_ref.report.words import OUTCOMES, agents_named
+from valid_ref.report.words import OUTCOMES
 from valid_ref.runs import Run
 from valid_ref.scenario import Scenario, parts
 from valid_ref.trace import Specification
@@ -227,7 +228,8 @@ def _who(run: RunView, far: int) -> tuple[str, ...]:
         if cell.agent == CHEAT:
             reported.setdefault(cell.letters, []).append(cell.reporter)
     reports = " and ".join(
-        f"{agents_named(who)} report {letter}" for letter, who in reported.items()
+        f"{agents_named(who)} {'reports' if len(who) == 1 else 'report'} {letter}"
+        for letter, who in reported.items()
     )
     noticed = [
         alarm
@@ -249,8 +251,9 @@ def _blame(run: RunView) -> tuple[str, ...]:
     others = sorted({cell.agent for cell in (run.checks.failures if run.checks else ())} - {CHEAT})
     more = (
         (
-            f"The check of {agents_named(others)} fails too: it is computed from what was reported "
-            f"about agent {CHEAT}. The table says whose lie it is.",
+            f"The {'check' if len(others) == 1 else 'checks'} of {agents_named(others)} "
+            f"{'fails too: it is' if len(others) == 1 else 'fail too: they are'} computed from "
+            f"what was reported about agent {CHEAT}. The table says whose lie it is.",
         )
         if others
         else ()

@@ -4,6 +4,7 @@ import html
 from pathlib import Path
 from typing import Any
 
+from valid_ref.grammar import counted
 from valid_ref.report.build import view_of
 from valid_ref.report.curves import (
     MOST_POINTS_OF_PLOT,
@@ -15,7 +16,7 @@ from valid_ref.report.curves import (
 )
 from valid_ref.report.page import render_page
 from valid_ref.report.watched import Watched, watch_run
-from valid_ref.report.words import OUTCOMES, counted
+from valid_ref.report.words import OUTCOMES
 from valid_ref.runs import Run
 from valid_ref.trace import load_specification
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from valid_ref.alarms import Alarm
 from valid_ref.document import whole_number
+from valid_ref.grammar import counted
 from valid_ref.machine import Message, Round
 from valid_ref.protocols.agreement import PHASE as AGREEMENT
 from valid_ref.protocols.learn import PHASE as LEARNING
@@ -31,13 +32,7 @@ from valid_ref.report.view import (
     RoundView,
 )
 from valid_ref.report.watched import Watched, belief, number, vector
-from valid_ref.report.words import (
-    alarm_words,
-    counted,
-    deviation_words,
-    nothing_behind,
-    phase_words,
-)
+from valid_ref.report.words import alarm_words, deviation_words, nothing_behind, phase_words
 from valid_ref.schedule import Precision
 from valid_ref.wire import AlarmLine, about_text, identity, is_mapping, safe_repr
 

@@ -214,11 +214,15 @@ class OutcomeView:
 
 @attrs.frozen
 class DivergenceView:
-    """Where a recorded agent leaves the specification; `receiver` if on one edge alone."""
+    """Where a recorded agent leaves the specification; `receiver` if on one edge alone.
+
+    `said` is whether a message is wrong; if not, an alarm, the verdict or the model is.
+    """
 
     agent: int
     index: int
     receiver: int | None
+    said: bool
     where: str
     what: str
     clause: str

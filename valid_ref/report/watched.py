@@ -1,6 +1,7 @@
 """What a report is made of, whatever it came from: a run, a recording, a sub-protocol."""
 
 import contextlib
+import re
 from collections.abc import Iterable, Mapping
 
 import attrs
@@ -8,6 +9,7 @@ import numpy as np
 
 from valid_ref.errors import ValidRefError
 from valid_ref.explore.counterexample import PlayedScript
+from valid_ref.grammar import counted
 from valid_ref.graph import AgentGraph
 from valid_ref.guarantees.outcome import Judgement, Outcome
 from valid_ref.lattice import from_lattice
@@ -16,13 +18,14 @@ from valid_ref.machine import Round
 from valid_ref.named_parts import name_of
 from valid_ref.oracle import Divergence, Recording, Status, Verdict
 from valid_ref.oracle.check import recorded_problem
+from valid_ref.oracle.replay import END
 from valid_ref.printable import printable
 from valid_ref.protocols.agreement import AgreementState
 from valid_ref.protocols.broadcast import BroadcastState
 from valid_ref.protocols.parameters import ValidParameters
 from valid_ref.protocols.weakened import checked_less, left_out
 from valid_ref.report.view import DivergenceView, Evidence, OutcomeView
-from valid_ref.report.words import OUTCOMES, counted
+from valid_ref.report.words import OUTCOMES
 from valid_ref.runs import Run
 from valid_ref.wire import AlarmLine, alarm_line
 from valid_ref.witness.story import Played
@@ -137,9 +140,17 @@ def watch_recording(recording: Recording, verdict: Verdict, label: str) -> Watch
         facts=facts,
         parameters=parameters,
         problem=problem,
-        divergences=tuple(_divergence(one, places) for one in verdict.divergences),
+        divergences=_divergences(verdict, places),
         notes=verdict.limits if verdict.divergences else (),
     )
+
+
+def _divergences(
+    verdict: Verdict, places: Mapping[tuple[str, int], int]
+) -> tuple[DivergenceView, ...]:
+    """The earliest first; in the same round messages before the alarms that follow from them."""
+    found = [_divergence(one, places) for one in verdict.divergences]
+    return tuple(sorted(found, key=lambda one: (one.index, not one.said, one.agent)))
 
 
 def _divergence(found: Divergence, places: Mapping[tuple[str, int], int]) -> DivergenceView:
@@ -151,6 +162,7 @@ def _divergence(found: Divergence, places: Mapping[tuple[str, int], int]) -> Div
         agent=found.agent,
         index=places.get((found.phase, found.round), last),
         receiver=None if edge is None else edge[1],
+        said=_is_of_message(found),
         where=f"{found.phase} round {found.round}"
         + (f", edge {edge[0]} to {edge[1]}" if edge else ""),
         what=different.what + ("" if different.index is None else f", entry {different.index}"),
@@ -159,6 +171,11 @@ def _divergence(found: Divergence, places: Mapping[tuple[str, int], int]) -> Div
         expected=printable(different.expected),
         found=printable(different.found),
     )
+
+
+def _is_of_message(found: Divergence) -> bool:
+    """Whether a message differs, not an alarm, the verdict or the model at the end."""
+    return found.phase != END and re.search(r"alarm \d+$", found.difference.what) is None
 
 
 def _printable_alarms(alarms: Iterable[AlarmLine]) -> tuple[AlarmLine, ...]:

@@ -1,6 +1,6 @@
 """Phases, alarms, outcomes and errata in words for people who have not read the paper."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import attrs
 
@@ -111,19 +111,6 @@ OUTCOMES: Mapping[str, str] = {
 """What a run amounts to."""
 
 
-def counted(count: int, word: str) -> str:
-    """A count and its word: "1 round", "2 rounds"."""
-    return f"{count} {word}{'' if count == 1 else 's'}"
-
-
-def agents_named(agents: Sequence[int]) -> str:
-    """Agents in words: "agent 1", "agents 1 and 2", "agents 1, 2 and 3"."""
-    words = [str(agent) for agent in agents]
-    if len(words) == 1:
-        return f"agent {words[0]}"
-    return f"agents {', '.join(words[:-1])} and {words[-1]}"
-
-
 def phase_words(name: str) -> tuple[str, str]:
     """Title and explanation of a phase; an unknown one is its own title."""
     return PHASES.get(name, (name, ""))
@@ -199,11 +186,15 @@ def nothing_behind(reason: str) -> str:
 
 @attrs.frozen
 class PlainStory:
-    """An erratum in three short paragraphs: the setting, what went wrong, the repair."""
+    """An erratum in three short paragraphs: the setting, what went wrong, the repair.
+
+    `rule` is what holds as printed and what holds repaired, where no run shows the difference.
+    """
 
     setting: str
     wrong: str
     repair: str
+    rule: tuple[str, str] | None = None
 
 
 HONEST = (
@@ -328,12 +319,20 @@ STORIES: Mapping[str, PlainStory] = {
         "Counted out for a small case, two honest agents both miss a difference with probability "
         "0.148, where at most 0.077 is claimed.",
         "The bound is corrected; it is small for the default parameters and is attained.",
+        (
+            "a bound on bad luck that is exceeded",
+            "a larger bound, which is never exceeded and is attained",
+        ),
     ),
     "P19": PlainStory(
         "Hashes are computed with remainders after division by a number p.",
         "If p is smaller than the text is long, some differences are invisible under every key; "
         "if the numbers do not form a prime field, the bound on bad luck fails.",
         "p must be prime and larger than the text is long; anything else is refused.",
+        (
+            "any finite field, however short",
+            "a prime field with more elements than a text has entries",
+        ),
     ),
     "P20": PlainStory(
         "Hashes are computed with remainders after division by a number p.",
@@ -341,24 +340,34 @@ STORIES: Mapping[str, PlainStory] = {
         "see.",
         "Entries must stay in a range so small that p cannot be added; one that does not is an "
         "alarm.",
+        (
+            "entries of any size",
+            "entries in a range so small that p cannot be added; any other is an alarm",
+        ),
     ),
     "P21": PlainStory(
         "The paper assumes that the honest agents are connected, and calls that enough.",
         "Counted over all networks of five agents, the assumption also admits Byzantine agents "
         "that nobody honest hears. For these the promise is false (see P06).",
         "The assumption also demands that every Byzantine agent has an honest neighbour.",
+        (
+            "the honest agents are connected",
+            "the honest agents are connected, and every Byzantine agent has an honest neighbour",
+        ),
     ),
     "P22": PlainStory(
         "The paper says how much every agent must send.",
         "As printed everybody repeats in every round all it knows; the cost per agent, divided by "
         "what is claimed, grows with the network.",
         "Everything is sent once and compared once.",
+        ("all that is known is sent again in every round", "everything is sent once"),
     ),
     "P23": PlainStory(
         "After learning, agents exchange keys, hashes and estimates by broadcasts.",
         "Read as printed, the broadcasts run one after the other: on the network of the paper's "
         "experiments more than 77 000 rounds for a few hundred rounds of learning.",
         "All broadcasts of a stage run at the same time: about four rounds per agent.",
+        ("one broadcast after the other", "all broadcasts of a stage at the same time"),
     ),
     "P24": PlainStory(
         "Four honest agents learn; nobody cheats. At the end everybody checks that the average "

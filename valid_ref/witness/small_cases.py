@@ -8,6 +8,7 @@ import attrs
 import numpy as np
 
 from valid_ref.adversary.scripted import Scripted
+from valid_ref.grammar import counted
 from valid_ref.graph import AgentGraph, assumption_1, assumption_1_plus
 from valid_ref.graph_families import complete, connected_graphs, cycle, path, star
 from valid_ref.hashing import FieldError, PrimeField, colliding_keys, collision_bound
@@ -115,7 +116,8 @@ def _agreement(
         adversary=Scripted(lies, otherwise={AGREEMENT: False}),
         keep_states=True,
     )
-    lines = [f"{graph.agents} agents, {len(result.rounds)} rounds; alarmed at the start: {alarmed}"]
+    rounds = counted(len(result.rounds), "round")
+    lines = [f"{graph.agents} agents, {rounds}; alarmed at the start: {alarmed}"]
     if lie is not None:
         lines.append(f"  round {lie[0]}: Byzantine {lie[1]} says 'alarm' to {lie[2]} only")
     for spoken in result.rounds:
@@ -173,14 +175,16 @@ def _p19(printed: bool) -> Story:
     difference[1], difference[13] = 1, -1
     keys = len(colliding_keys(PrimeField(13), difference))
     lines = [f"p = 13, n = 14, difference e_2 - e_14: invisible to {keys} of 13 keys"]
+    refusals = []
     if printed:
         return Story(tuple(lines), wrong=keys == 13)
     for make in (lambda: PrimeField(13).check_length(14), lambda: PrimeField(8)):
         try:
             make()
         except FieldError as error:
-            lines.append(f"  refused: {error}")
-    return Story(tuple(lines), wrong=len(lines) < 3, refusals=tuple(lines[1:]))
+            refusals.append(str(error))
+    lines += [f"  refused: {error}" for error in refusals]
+    return Story(tuple(lines), wrong=len(refusals) < 2, refusals=tuple(refusals))
 
 
 def _p20(printed: bool) -> Story:
@@ -188,6 +192,7 @@ def _p20(printed: bool) -> Story:
     keys = len(colliding_keys(PrimeField(101), shift))
     lines = [f"p = 101: adding p to an entry is invisible to {keys} of 101 keys"]
     if printed:
+        lines.append("  no range rule: the entry is accepted")
         return Story(tuple(lines), wrong=keys == 101)
     schedule = Schedule(Precision(0, 0), mixing=(1,), gradient=(1,))
     limits = default_limits(3, schedule, 2, prime=101)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 import attrs
 
+from valid_ref.grammar import counted
 from valid_ref.graph import AgentGraph
 from valid_ref.machine import Round
 from valid_ref.runs import Run
@@ -65,6 +66,6 @@ def tell_run(
     lines = [f"outcome {finished.outcome}; honest agents valid: {list(execution.honest_valid)}"]
     for agent in execution.honest:
         alarms = execution.states[agent].memory.alarms
-        said = f"{len(alarms)} alarms, first {alarms[0]}" if alarms else "no alarm"
+        said = f"{counted(len(alarms), 'alarm')}, first {alarms[0]}" if alarms else "no alarm"
         lines.append(f"  agent {agent}: {said}")
     return Story((*before, *lines, *extra), wrong, finished, refusals)

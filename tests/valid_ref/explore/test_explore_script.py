@@ -57,7 +57,7 @@ def test_the_smallest_counterexample_to_the_printed_claim_is_the_star() -> None:
     assert "0 (Byzantine) says b to 3; 1 says a to 3" in story
     assert "3 adopts b" in story
     assert "3 alarms: DIFFERENT_VALUE from 1 [VB-6]" in story
-    assert story.endswith("so: agents 2: not the value of (1, 'value'), and no own alarm")
+    assert story.endswith("so: agent 2: not the value of (1, 'value'), and no own alarm")
 
 
 @pytest.mark.parametrize(

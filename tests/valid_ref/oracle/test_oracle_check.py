@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests import support
 from valid_ref.adversary.gradients import InconsistentGradient
 from valid_ref.alarms import Alarm, Raised
+from valid_ref.cli.recordings import render_verdict
 from valid_ref.graph import AgentGraph
 from valid_ref.guarantees.outcome import Judgement, Outcome
 from valid_ref.machine import Round
@@ -178,6 +179,7 @@ def test_who_needs_byzantine_freedom(tmp_path) -> None:
     verdict = check(recorded(execution, tmp_path / "unknown", byzantine_known=False))
     assert verdict.status is Status.CANNOT_TELL
     assert verdict.need_freedom == (0,)
+    assert "only Byzantine freedom explains: agent 0\n" in render_verdict(verdict)
     assert verdict.findings is None
     assert len(verdict.limits) == 2
 

@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import attrs
+import numpy as np
 import pytest
 
 from tests.browser import Opened
@@ -47,6 +49,7 @@ def pages(tmp_path_factory) -> Path:
     crowded = watch_run(run(crowd), "A label that is rather long for the tab of a narrow window")
     views["crowd"] = view_of("Crowd", "two runs", [crowded, watched[0]], specification)
     views["recording"] = recording_view(home, attacked)
+    views["diverging"] = diverging_view(home)
     attacked, honest = map(run, demo_scenarios(40))
     views["demo"] = demo_view(attacked, honest, specification)
     for erratum in ("P01", "P18"):
@@ -68,6 +71,27 @@ def recording_view(home: Path, scenario: Scenario) -> PageView:
     opened = open_recording(home / "recording")
     watched = watch_recording(opened, check(opened), "Recording")
     return view_of("Recording", "one agent diverges", [watched], load_specification())
+
+
+def diverging_view(home: Path) -> PageView:
+    """An honest recording in which one entry of agent 2 was changed in round 6.
+
+    In round 7 all others diverge too: they computed with what agent 2 said at first. One
+    statistic is put just above its threshold.
+    """
+    record_run(run(SMALL), home / "diverging", checksums=False)
+    models = np.load(home / "diverging" / "models.npy")
+    models[5, 2, 0] += 2**20
+    np.save(home / "diverging" / "models.npy", models)
+    opened = open_recording(home / "diverging")
+    watched = watch_recording(opened, check(opened), "Diverging")
+    view = view_of("Diverging", "one agent diverges", [watched], load_specification())
+    [shown] = view.runs
+    assert shown.series is not None
+    first, *others = shown.series.statistics
+    near = attrs.evolve(first, final=first.threshold * (1 + 1e-7))
+    series = attrs.evolve(shown.series, statistics=(near, *others))
+    return attrs.evolve(view, runs=(attrs.evolve(shown, series=series),))
 
 
 @pytest.fixture(scope="session")

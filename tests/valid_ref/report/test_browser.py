@@ -1,5 +1,6 @@
 """The page in a real browser: rounds, keys, alarms, themes, small windows, no complaints."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -193,6 +194,8 @@ def test_a_wrong_address_says_so(visit) -> None:
         ("#round=x", "“round=x” is no number"),
         ("#colour=1", "there is no “colour”"),
         ("#tour=1", "this page has no tour"),
+        ("#clause-NOPE", "there is no clause NOPE"),
+        ("#round=3&round=5", "“round” is there more than once"),
     ):
         opened.page.evaluate(f"location.hash = '{address}'")
         opened.until("!document.getElementById('notice').hidden")
@@ -205,6 +208,12 @@ def test_a_wrong_address_says_so(visit) -> None:
 def test_a_step_of_the_tour_has_an_address(visit) -> None:
     opened = visit("demo", "#tour=4")
     assert opened.text("#tour-title") == "The lie"
+    opened.page.keyboard.press("ArrowRight")
+    opened.until("location.hash === '#run=0&round=4&agent=2&tour=4'")
+    shared = visit("demo", "#run=1&round=7&agent=5&tour=4")
+    assert shared.text("#tour-title") == "The lie"
+    assert shared.text("#round-name b") == "Round 7"
+    assert shared.page.input_value("#agent-1") == "5"
     opened.page.click("#tour-next")
     opened.until("location.hash.endsWith('tour=5')")
     opened.page.click("#tour-close")
@@ -327,6 +336,63 @@ def test_the_sequence_follows_agent_and_round(visit) -> None:
     page.select_option("#agent-0", "0")
     assert "to agent 0" in opened.text(".sequence-card h2")
     assert page.locator(".sequence .word-line.altered").count() == 5
+
+
+def test_a_message_that_diverges_is_told_apart_from_what_honest_code_says(visit) -> None:
+    opened = visit("diverging", "#round=6&agent=0")
+    page = opened.page
+    wrong = page.locator(".heard tr", has_text="from 2")
+    assert wrong.locator(".tag").inner_text() == "≠"
+    assert "not what the specification demands" in wrong.locator(".tag").get_attribute("title")
+    assert page.locator(".heard .tag", has_text="=").count() == 3
+    assert page.locator(".graph .word-line.altered").count() == 4
+    assert page.locator(".strip .tick.diverge").count() == 2
+    assert "round 6: 2 to 0 model" in page.get_attribute(".sequence", "aria-label")
+    page.keyboard.press("ArrowRight")
+    assert page.locator(".heard .tag", has_text="≠").count() == 3
+    later = page.locator(".heard tr", has_text="from 2").locator(".tag")
+    assert later.inner_text() == "?"
+    assert "left the specification in round 6" in later.get_attribute("title")
+
+
+@pytest.mark.parametrize("name", ["attacked", "diverging"])
+def test_what_is_announced_is_in_sentences(visit, name: str) -> None:
+    opened = visit(name, "#round=1")
+    heard = set()
+    for key in ("n", "n", "n", "End", "Home", "p"):
+        opened.page.keyboard.press(key)
+        heard.add(opened.page.text_content("#announce"))
+    assert len(heard) > 2
+    for text in heard:
+        assert re.search(r"\.\s*\.", text) is None
+        assert text.endswith(".")
+        assert all(part[0].isupper() for part in text.split(". "))
+    for part in ("#run-0 .plot", ".sequence"):
+        label = opened.page.locator(part).first.get_attribute("aria-label")
+        assert all(said[0].isupper() for said in label.split(". "))
+
+
+def test_a_page_opens_on_the_divergence_that_comes_first(visit) -> None:
+    opened = visit("diverging")
+    page = opened.page
+    assert opened.text("#round-name b") == "Round 6"
+    assert page.input_value("#agent-0") == "2"
+    page.keyboard.press("Home")
+    assert "Everybody says what it should" in opened.text(".round-card")
+    page.keyboard.press("End")
+    assert "Everybody" not in opened.text(".round-card")
+    assert "Agents 0, 1, 2, 3 and 4 left the specification before" in opened.text(".round-card")
+
+
+def test_divergences_without_alarms_have_their_lanes_and_figures_their_digits(visit) -> None:
+    opened = visit("diverging")
+    alarms = opened.text("[data-part=alarms]")
+    assert "No honest agent raises an alarm" in alarms
+    assert opened.page.locator(".lane-track .diverge").count() == 5
+    assert "with those that diverge" in opened.text("[data-part=learning]")
+    figures = re.findall(r"at the end: (\S+) [≤>] (\S+),", opened.text("[data-part=learning]"))
+    assert len(figures) == 2
+    assert float(figures[0][0]) > float(figures[0][1])
 
 
 def test_a_divergence_is_marked_wherever_its_round_is_shown(visit) -> None:

@@ -3,7 +3,6 @@
 import pytest
 
 from valid_ref.report.demo import CHEAT, demo_scenarios, demo_view, harm_view
-from valid_ref.report.words import agents_named, counted
 from valid_ref.runs import run
 from valid_ref.trace import load_specification
 
@@ -59,6 +58,7 @@ def test_the_tour_says_what_the_run_says(runs) -> None:
     who = next(step for step in view.tour if "Who notices" in step.title)
     noticed = {alarm.agent for alarm in shown.alarms if alarm.reason == "INCONSISTENT_HASHES"}
     assert who.agent in noticed
+    assert "agents 0 and 3 report A and agent 1 reports B" in who.text[0]
     assert view.tour[-1].text[0].startswith("Outcome c")
 
 
@@ -68,12 +68,3 @@ def test_a_short_demo_has_a_tour_too(rounds: int) -> None:
     view = demo_view(run(attacked), run(honest), load_specification())
     assert len(view.tour) > 8
     assert all(step.text for step in view.tour)
-
-
-def test_counts_and_agents_in_words() -> None:
-    assert [counted(count, "round") for count in (0, 1, 2)] == ["0 rounds", "1 round", "2 rounds"]
-    assert [agents_named(range(1, last)) for last in (2, 3, 4)] == [
-        "agent 1",
-        "agents 1 and 2",
-        "agents 1, 2 and 3",
-    ]

@@ -141,7 +141,7 @@ def test_the_repair_of_hidden_agents_refuses_and_alarms() -> None:
     assert "the attack cannot be built" in changes["refused"].repaired
     alarmed = changes["honest agents with an alarm"]
     assert (alarmed.printed, alarmed.repaired) == ("nobody", "agents 2 and 3")
-    assert changes["how honest agents end"].repaired.count("invalid") == 2
+    assert changes["how honest agents end"].repaired.count("invalid, no model") == 2
     printed, repaired = view.runs
     assert printed.edges != repaired.edges
     heights = {agent.y for agent in printed.agents}
@@ -155,6 +155,17 @@ def test_a_run_that_the_repair_leaves_alone_is_shown_once(erratum: str) -> None:
     assert [row.holds for row in view.runs[0].outcome.evidence] == ["no", "yes"]
     [change] = view.story.changes
     assert change.what == "what is promised"
+
+
+@pytest.mark.parametrize("erratum", ["P18", "P19", "P20", "P21", "P22", "P23"])
+def test_a_page_without_runs_says_in_words_what_the_repair_changes(erratum: str) -> None:
+    view = view_of_erratum(erratum)
+    assert view.runs == ()
+    assert view.story.changes[0].what == "the rule"
+    assert len(view.story.changes) > 1
+    for change in view.story.changes:
+        assert change.printed.strip() == change.printed != ""
+        assert change.repaired.strip() == change.repaired != ""
 
 
 def test_a_refused_attack_has_no_run_beside_it() -> None:

@@ -2,6 +2,7 @@
 
 import json
 
+import attrs
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -53,6 +54,32 @@ LEAN = Scenario(
     attack=WrongSum(),
     seed=0,
 )
+
+
+def test_divergences_are_in_the_order_of_their_rounds_messages_before_alarms(tmp_path) -> None:
+    found = run(
+        Scenario(graph=parts.Family("complete:4"), loss=parts.RandomQuadratics(1), rounds=5, seed=0)
+    )
+    record_run(found, tmp_path / "r", checksums=False)
+    models = np.load(tmp_path / "r" / "models.npy")
+    models[2, 3, 0] += 1
+    np.save(tmp_path / "r" / "models.npy", models)
+    opened = open_recording(tmp_path / "r")
+    verdict = check(opened)
+    watched = watch_recording(opened, verdict, "x")
+    assert [(one.agent, one.index, one.said) for one in watched.divergences] == [
+        (3, 2, True),
+        (0, 3, True),
+        (1, 3, True),
+        (2, 3, True),
+    ]
+    learning, late = verdict.divergences[0], verdict.divergences[1]
+    for what, phase in (("missing alarm 0", learning.phase), ("verdict", "the end")):
+        difference = attrs.evolve(learning.difference, what=what)
+        alarm = attrs.evolve(learning, agent=0, phase=phase, difference=difference)
+        again = watch_recording(opened, attrs.evolve(verdict, divergences=(alarm, late)), "x")
+        assert {one.agent: one.said for one in again.divergences} == {0: False, 1: True}
+        assert [one.agent for one in again.divergences] == [1, 0]
 
 
 @SLOW

@@ -131,7 +131,7 @@ def test_one_round_is_no_success() -> None:
 def test_the_reason_names_who_alarmed() -> None:
     broken = run(attrs.evolve(SMALL, rounds=5, without=("P13",)))
     assert broken.judgement.outcome is Outcome.FAILED
-    assert broken.judgement.reason == "nobody is Byzantine, and agents 0, 1, 2, 3 have alarms"
+    assert broken.judgement.reason == "nobody is Byzantine, and agents 0, 1, 2 and 3 have an alarm"
 
 
 LOOSE = attrs.evolve(

@@ -9,7 +9,8 @@ function readAddress(text) {
   const wrong = [];
   const known = new URLSearchParams(text.replace(/^#/, ""));
   for (const [name, value] of known) {
-    if (!NAMES.includes(name)) wrong.push(`there is no “${name}” in an address`);
+    if (NAMES.includes(name) && known.getAll(name).length > 1) wrong.push(`“${name}” is there more than once`);
+    else if (!NAMES.includes(name)) wrong.push(`there is no “${name}” in an address`);
     else if (!/^\d{1,9}$/.test(value)) wrong.push(`“${name}=${value}” is no number`);
     else wanted[name] = Number(value);
   }
@@ -37,7 +38,7 @@ function readAddress(text) {
     wrong.push(view.tour.length ? `there is no step ${wanted.tour} of the tour; steps are 1 to ${view.tour.length}` : "this page has no tour");
     delete wanted.tour;
   }
-  return { wanted, wrong };
+  return { wanted, wrong: [...new Set(wrong)] };
 }
 
 // The place that a page opens at where its address names no round.
@@ -56,12 +57,23 @@ function complain(wrong) {
 // Go where the address says; `guide` is the tour, if the page has one.
 function follow(guide) {
   const text = location.hash;
-  if (text.startsWith("#clause-")) { openClause(text.slice("#clause-".length)); return; }
+  if (text.startsWith("#clause-")) {
+    const clause = text.slice("#clause-".length);
+    complain(openClause(clause) ? [] : [`there is no clause ${clause}`]);
+    return;
+  }
   if (text === "#main") return;
   const { wanted, wrong } = readAddress(text);
   complain(wrong);
   if (!view.runs.length) return;
-  if (guide && "tour" in wanted) { guide.go(wanted.tour - 1, false); return; }
+  if (guide && "tour" in wanted) {
+    const moment = {};
+    if ("run" in wanted) moment.run = wanted.run;
+    if ("round" in wanted) moment.index = wanted.round - 1;
+    if ("agent" in wanted) moment.agent = wanted.agent;
+    guide.go(wanted.tour - 1, false, moment);
+    return;
+  }
   const number = wanted.run ?? state.active;
   if (number !== state.active) showRun(number);
   const run = view.layout === "tabs" ? view.runs[number] : lead();

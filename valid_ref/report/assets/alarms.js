@@ -14,9 +14,8 @@ function familyOf(alarm) {
 
 function alarmsPart(run, number) {
   const heading = el("h2", {}, "Alarms over time");
-  if (!run.alarms.length) {
-    return el("section", { class: "card", "data-part": "alarms" }, heading, el("p", {}, "No honest agent raises an alarm in this run."));
-  }
+  const none = run.alarms.length ? null : el("p", {}, "No honest agent raises an alarm in this run.");
+  if (none && !run.divergences.length) return el("section", { class: "card", "data-part": "alarms" }, heading, none);
   const cursor = el("div", { class: "lane-cursor" });
   const share = (index) => `${((index + 0.5) / run.total_rounds) * 100}%`;
   const bands = run.phases.map((phase, place) => el("div", {
@@ -54,7 +53,7 @@ function alarmsPart(run, number) {
   draw();
   const used = FAMILIES.filter((family) => run.alarms.some((alarm) => familyOf(alarm) === family));
   const key = el("ul", { class: "legend" }, run.deviations.length > 0 && el("li", {}, el("span", { class: "lane-lie still", "aria-hidden": "true" }), "deviates"), run.divergences.length > 0 && el("li", {}, el("span", { class: "lane-mark diverge still", "aria-hidden": "true" }, "✗"), "leaves the specification"), used.map((family) => el("li", {}, el("span", { class: `lane-mark still ${family.kind}`, "aria-hidden": "true" }, family.glyph), family.name)));
-  return el("section", { class: "card", "data-part": "alarms" }, heading, el("p", { class: "muted" }, "A row for each agent, rounds from left to right. Checks are made when a phase ends."), chart, names, key, reasonTable(run, number));
+  return el("section", { class: "card", "data-part": "alarms" }, heading, el("p", { class: "muted" }, "A row for each agent, rounds from left to right. Checks are made when a phase ends."), none, chart, names, key, none ? null : reasonTable(run, number));
 }
 
 function reasonTable(run, number) {

@@ -44,10 +44,19 @@ function happenings(run, round) {
   for (const [key, { agents, first }] of reasons) {
     const [reason, meaning] = key.split("|");
     const who = agents.size > 6 ? `${agents.size} agents` : agentWords([...agents]);
-    found.push({ mark: "!", kind: "alarm", text: `${who}: ${meaning} (${reason})`, link: (number) => causeButton(number, first) });
+    found.push({ mark: "!", kind: "alarm", text: `${sentence(who)}: ${meaning} (${reason})`, link: (number) => causeButton(number, first) });
   }
-  const quiet = run.agents.some((agent) => agent.role !== "honest") ? "Nothing unusual is said, and nobody raises an alarm." : "Everybody says what it should, and nobody raises an alarm.";
-  return found.length ? found : [{ mark: "✓", kind: "fine", text: quiet }];
+  return found.length ? found : [quietly(run, round)];
+}
+
+// A round in which nothing is known to be wrong; after a divergence that does not say much.
+function quietly(run, round) {
+  const silent = run.agents.map((_agent, v) => v).filter((v) => run.messages[round.said[v]].word === "silent");
+  const left = run.agents.map((_agent, v) => v).filter((v) => leftBefore(run, round, v));
+  const known = !left.length && !silent.length && run.agents.every((agent) => agent.role === "honest");
+  const said = known ? "Everybody says what it should" : silent.length ? `${sentence(agentWords(silent))} ${silent.length === 1 ? "says" : "say"} nothing` : "Nothing unusual is said";
+  const unjudged = left.length ? ` ${sentence(agentWords(left))} left the specification before, and what ${left.length === 1 ? "it says" : "they say"} since is not judged.` : "";
+  return { mark: left.length ? "?" : "✓", kind: left.length ? "unjudged" : "fine", text: `${said}, and nobody raises an alarm.${unjudged}` };
 }
 
 // A link from a deviation to the first alarm that it caused.
@@ -65,7 +74,7 @@ function fitWords(edges) {
   const known = edges.filter((edge) => edge.fits != null);
   if (!known.length) return "";
   const fitting = known.filter((edge) => edge.fits).length;
-  if (fitting === known.length) return " Each follows from the step that goes with it, so no single neighbour can see it.";
+  if (fitting === known.length) return ` ${known.length === 1 ? "It" : "Each"} follows from the step that goes with it, so no single neighbour can see it.`;
   return fitting ? " Some do not follow from the step that goes with them." : " It does not follow from the step that goes with it: under keys that nobody foresees, an honest report of it breaks the relation.";
 }
 
@@ -115,7 +124,7 @@ function said(run, round, v) {
   const list = words.map((word) => el("li", {},
     el("span", { class: `tag${word.altered ? " altered" : ""}`, title: tagMeaning(words, word), role: "img", "aria-label": tagMeaning(words, word) }, words.length > 1 ? word.letter : "≠"),
     ` to ${names(word.receivers)}: ${run.messages[word.message].text}`, fitMark(round, v, word)));
-  return [el("p", { class: "row" }, el("b", {}, words.length > 1 ? `Says ${words.length} different things` : "Says, in place of what honest code would")), el("ul", { class: "said" }, list)];
+  return [el("p", { class: "row" }, el("b", {}, words.length > 1 ? `Says ${words.length} different things` : words[0].diverges ? "Says, in place of what the specification demands" : "Says, in place of what honest code would")), el("ul", { class: "said" }, list)];
 }
 
 function fitMark(round, sender, word) {
@@ -126,7 +135,8 @@ function fitMark(round, sender, word) {
 
 // What the letter or sign beside a message means.
 function tagMeaning(words, word) {
-  const truth = word.altered ? "not what honest code says" : "what honest code says";
+  const truth = word.diverges ? "not what the specification demands" : word.altered ? "not what honest code says"
+    : word.left ? `not judged, because the sender left the specification in round ${word.left.index + 1}` : "what honest code says";
   return words.length > 1 ? `${word.letter}: one of ${words.length} different messages of this sender; ${truth}` : truth;
 }
 
@@ -134,7 +144,7 @@ function heard(run, round, v) {
   const rows = neighbours(run, v).map((sender) => {
     const words = variants(run, round, sender);
     const word = words.find((one) => one.receivers.includes(v));
-    const tag = words.length > 1 ? word.letter : word.altered ? "≠" : "=";
+    const tag = words.length > 1 ? word.letter : word.altered ? "≠" : word.left ? "?" : "=";
     return el("tr", { class: word.altered ? "altered" : "" }, el("th", { scope: "row" }, `from ${sender}`),
       el("td", {}, el("span", { class: `tag${word.altered ? " altered" : ""}`, title: tagMeaning(words, word), role: "img", "aria-label": tagMeaning(words, word) }, tag)),
       el("td", {}, run.messages[word.message].text));
@@ -156,10 +166,12 @@ function clauseLink(identifier) {
     onclick: (event) => { event.preventDefault(); openClause(identifier); } }, identifier);
 }
 
+// Open the text of a clause; whether the page has it.
 function openClause(identifier) {
   const clause = document.getElementById(`clause-${identifier}`);
-  if (!clause) return;
+  if (!clause) return false;
   clause.open = true;
   clause.querySelector("summary").focus();
   clause.scrollIntoView({ block: "center" });
+  return true;
 }

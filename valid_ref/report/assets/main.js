@@ -174,7 +174,7 @@ function player() {
   function announce() {
     const run = lead();
     const round = run.rounds[placeOf(run)];
-    document.getElementById("announce").textContent = `${roundName(run, round)}. ${happenings(run, round).map((one) => one.text).join(". ")}`;
+    document.getElementById("announce").textContent = sentences([roundName(run, round), ...happenings(run, round).map((one) => one.text)]);
   }
   function draw() {
     const run = lead();

@@ -14,6 +14,16 @@ function short(value) {
   return value.toExponential(1).replace("e+", "e");
 }
 
+// Two numbers with so many digits that they differ, if they do.
+function apart(one, other) {
+  if (one === other || short(one) !== short(other)) return [short(one), short(other)];
+  for (let digits = 4; digits < 17; digits += 1) {
+    const both = [one, other].map((value) => String(Number(value.toPrecision(digits))));
+    if (both[0] !== both[1]) return both;
+  }
+  return [String(one), String(other)];
+}
+
 function plotsPart(run, number) {
   const series = run.series;
   if (!series) return null;
@@ -30,14 +40,15 @@ function plotsPart(run, number) {
   const told = series.distance ? `The mean squared distance to the ${series.goal} goes from ${short(first(series.distance))} to ${short(last(series.distance))}; ` : "";
   figures.push(figure(run, number, {
     title: series.distance ? `Distance to the ${series.goal}, and consensus error` : "Consensus error",
-    caption: `${told}the consensus error from ${short(first(series.consensus))} to ${short(last(series.consensus))}. Thin lines are single agents.`,
+    caption: `${told ? `${told}the consensus error` : "The consensus error goes"} from ${short(first(series.consensus))} to ${short(last(series.consensus))}. Thin lines are single agents.`,
     rounds: series.rounds, curves,
   }));
   for (const statistic of series.statistics) {
     const passes = statistic.final != null && statistic.final <= statistic.threshold;
+    const told = statistic.final == null ? [] : apart(statistic.final, statistic.threshold);
     const verdict = statistic.final == null
       ? "It was not computed, because estimates are missing."
-      : `Checked at the end: ${short(statistic.final)} ${passes ? "≤" : ">"} ${short(statistic.threshold)}, ${passes ? "passes" : "alarm"}.`;
+      : `Checked at the end: ${told.join(passes ? " ≤ " : " > ")}, ${passes ? "passes" : "alarm"}.`;
     const highest = Math.max(...statistic.course.filter((value) => value != null), 0);
     const far = statistic.threshold > 1e3 * highest;
     figures.push(figure(run, number, {
@@ -45,7 +56,8 @@ function plotsPart(run, number) {
       rounds: series.rounds, curves: [{ values: statistic.course, kind: "main", label: "statistic" }], threshold: far ? null : statistic.threshold,
     }));
   }
-  return el("section", { class: "card", "data-part": "learning" }, el("h2", {}, "Learning"), el("div", { class: "plots" }, figures));
+  const changed = run.divergences.length ? el("p", { class: "muted" }, "Curves and statistics are computed from the messages as they were recorded, with those that diverge; the alarms are those that the recording has.") : null;
+  return el("section", { class: "card", "data-part": "learning" }, el("h2", {}, "Learning"), changed, el("div", { class: "plots" }, figures));
 }
 
 function figure(run, number, { title, caption, verdict, rounds, curves, threshold, limit = "threshold" }) {

@@ -26,7 +26,10 @@ function sequencePart(run, number) {
 // The agents that have a line: the chosen one and its neighbours, those that deviate first if there are many.
 function lifelines(run, rounds, v) {
   const near = neighbours(run, v);
-  const odd = new Set(rounds.flatMap((round) => round.edges.filter((edge) => edge.sender === v || edge.receiver === v).flatMap((edge) => [edge.sender, edge.receiver])));
+  const odd = new Set(rounds.flatMap((round) => [
+    ...round.edges.filter((edge) => edge.sender === v || edge.receiver === v).flatMap((edge) => [edge.sender, edge.receiver]),
+    ...run.divergences.filter((one) => one.said && one.index === round.index).map((one) => one.agent),
+  ]));
   const kept = [...near].sort((a, b) => odd.has(b) - odd.has(a) || a - b).slice(0, MOST_LINES - 1);
   return { lines: [v, ...kept].sort((a, b) => a - b), left: near.length - kept.length };
 }
@@ -82,7 +85,7 @@ function drawSequence(run, number, picture, { v, rounds, lines, at }) {
   picture.setAttribute("viewBox", `0 0 ${width} ${top + rounds.length * height + 4}`);
   picture.style.maxWidth = `${width * 1.1}px`;
   picture.style.minWidth = `${Math.min(width, 760) * 0.8}px`;
-  picture.setAttribute("aria-label", `Agent ${v} and its neighbours in rounds ${rounds[0].index + 1} to ${rounds.at(-1).index + 1}. ${told.length ? `Not what honest code says: ${told.slice(0, 12).join("; ")}` : "Everything is what honest code says."}`);
+  picture.setAttribute("aria-label", `Agent ${v} and its neighbours in rounds ${rounds[0].index + 1} to ${rounds.at(-1).index + 1}. ${told.length ? `Not what honest code says: ${told.slice(0, 12).join("; ")}.` : "Nothing is known to be other than what honest code says."}`);
   picture.replaceChildren(...parts);
 }
 

@@ -43,7 +43,7 @@ function prose(html, attributes = {}) {
 
 function firstCheat(run) {
   const agent = run.agents.findIndex((one) => one.role === "byzantine");
-  return agent >= 0 ? agent : run.divergences.length ? run.divergences[0].agent : 0;
+  return agent >= 0 ? agent : (run.divergences[0]?.agent ?? 0); // divergences are in their order in time
 }
 
 function plural(count, word) {
@@ -94,6 +94,16 @@ function agentWords(agents) {
   return all.length === 1 ? `agent ${all[0]}` : `agents ${all.slice(0, -1).join(", ")} and ${all.at(-1)}`;
 }
 
+// The same with a capital letter at its beginning.
+function sentence(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+// Texts as sentences, one after the other: each with a capital letter and one full stop.
+function sentences(texts) {
+  return texts.map((text) => sentence(text).replace(/[.\s]*$/, ".")).join(" ");
+}
+
 function names(agents) {
   return agents.length ? agents.join(", ") : "nobody";
 }
@@ -123,21 +133,35 @@ function messageOn(run, round, sender, receiver) {
   return other ? other.message : round.said[sender];
 }
 
-// The distinct messages of a sender: [{ message, letter, receivers, altered }], the commonest first.
+// Whether the oracle found that this message is not what the specification demands.
+function diverges(run, round, sender, receiver) {
+  return run.divergences.some((one) => one.said && one.agent === sender && one.index === round.index && (one.receiver == null || one.receiver === receiver));
+}
+
+// The divergence of an agent before this round; from then on the oracle does not judge what it says.
+function leftBefore(run, round, agent) {
+  return run.divergences.find((one) => one.agent === agent && one.index < round.index);
+}
+
+// The distinct messages of a sender, the commonest first; `altered` if a message is known to be
+// wrong, `diverges` if the oracle found it, `left` if nobody judges the sender any more.
 function variants(run, round, sender) {
   const groups = new Map();
+  const left = leftBefore(run, round, sender);
   for (const receiver of neighbours(run, sender)) {
     const message = messageOn(run, round, sender, receiver);
-    if (!groups.has(message)) groups.set(message, []);
-    groups.get(message).push(receiver);
+    const wrong = diverges(run, round, sender, receiver);
+    const key = `${message}|${wrong}`;
+    if (!groups.has(key)) groups.set(key, { message, diverges: wrong, receivers: [] });
+    groups.get(key).receivers.push(receiver);
   }
-  return [...groups.entries()]
-    .sort((a, b) => b[1].length - a[1].length)
-    .map(([message, receivers], place) => ({
-      message,
-      receivers,
+  return [...groups.values()]
+    .sort((a, b) => b.receivers.length - a.receivers.length)
+    .map((group, place) => ({
+      ...group,
       letter: String.fromCharCode(65 + (place % 26)),
-      altered: message !== round.said[sender],
+      altered: group.diverges || group.message !== round.said[sender],
+      left,
     }));
 }
 

@@ -15,7 +15,7 @@ function outcomePart(run) {
 function divergencesPart(run, number) {
   if (!run.divergences.length) return null;
   return el("section", { class: "card outcome bad" }, el("h2", {}, "Where the recording leaves the specification"),
-    table("Divergences", ["agent", "where", "what", "clause", "expected", "found", "last agreed"], [...run.divergences].sort((a, b) => a.index - b.index).map((one) => el("tr", {}, el("th", { scope: "row" }, String(one.agent)),
+    table("Divergences", ["agent", "where", "what", "clause", "expected", "found", "last agreed"], run.divergences.map((one) => el("tr", {}, el("th", { scope: "row" }, String(one.agent)),
       el("td", {}, one.where, " ", el("button", { type: "button", class: "quiet small", onclick: () => goToMessage(number, { index: one.index, sender: one.agent, receiver: one.receiver }, one.agent) }, `show round ${one.index + 1}`)), el("td", {}, one.what),
       el("td", {}, clauseLink(one.clause)), el("td", { class: "value" }, one.expected), el("td", { class: "value" }, one.found), el("td", {}, one.agreed)))));
 }
@@ -29,7 +29,7 @@ function checksPart(run, number) {
   const key = (v, w) => {
     const cell = failed.get(`${v}/${w}`);
     if (!cell) return el("td", { class: "pass" }, el("span", { "aria-hidden": "true" }, "·"), el("span", { class: "unseen" }, "passes"));
-    const title = `agent ${v}, key of ${w}: ${cell.failed.map((letter) => words[letter]).join(", ")}; seen by ${plural(cell.by, "honest agent")}; ${cell.lies.length ? `because of what ${agentWords(cell.lies)} said` : "no message deviates"}`;
+    const title = `Agent ${v}, key of ${w}: ${cell.failed.map((letter) => words[letter]).join(", ")}; seen by ${plural(cell.by, "honest agent")}; ${cell.lies.length ? `because of what ${agentWords(cell.lies)} said` : "no message deviates"}`;
     return el("td", { class: "fail", title }, cell.failed.join(""), cell.lies.length > 0 && cell.lies.join() !== String(v) && el("sub", { "aria-hidden": "true" }, cell.lies.join(",")), el("span", { class: "unseen" }, title));
   };
   const differing = new Set(checks.agents.filter((v) => new Set(checks.reports.filter((cell) => cell.agent === v).map((cell) => cell.letters)).size > 1));
@@ -37,7 +37,7 @@ function checksPart(run, number) {
     const cell = reports.get(`${v}/${w}`);
     if (!cell) return el("td", { class: "none" }, "");
     const odd = cell.letters !== "A";
-    const title = `${w} reports on ${v}: ${cell.letters === "-" ? "nothing" : cell.letters.length > 1 ? "different things to different neighbours" : odd ? "another report than the first" : "as the first reporter"}`;
+    const title = `Agent ${w} reports on agent ${v}: ${cell.letters === "-" ? "nothing" : cell.letters.length > 1 ? "different things to different neighbours" : odd ? "another report than the first" : "as the first reporter"}`;
     return el("td", { class: odd ? "fail" : "same", title }, cell.letters);
   };
   const bad = [...new Set(checks.failures.map((cell) => cell.agent))];

@@ -17,7 +17,8 @@ function tour() {
   document.body.append(panel);
   let at = 0;
 
-  function go(place, focus = true) {
+  // A step of the tour; where a moment is given that is another than the step's, it is shown.
+  function go(place, focus = true, moment = {}) {
     at = Math.max(0, Math.min(steps.length - 1, place));
     const step = steps[at];
     panel.hidden = false;
@@ -29,7 +30,7 @@ function tour() {
     next.textContent = at + 1 < steps.length ? "Next" : "End of the tour";
     state.tour = at;
     stopPlaying();
-    moveTo({ run: step.run, index: step.index, agent: step.agent });
+    moveTo({ run: step.run, index: step.index, agent: step.agent, ...moment });
     point(step.part);
     if (focus) heading.focus({ preventScroll: true });
   }
