@@ -191,7 +191,13 @@ $("file").addEventListener("change", async (event) => {
   const [file] = event.target.files;
   if (file && file.size > MOST_BYTES) {
     refuse({ message: `${file.name} has ${file.size} bytes, at most ${MOST_BYTES} are taken`, clause: "" });
-  } else if (file) send({ kind: "open", text: await file.text() }, () => { $("new").open = false; });
+  } else if (file) {
+    wait(1); // the file is read before anything is sent
+    try {
+      const text = await file.text();
+      send({ kind: "open", text }, () => { $("new").open = false; });
+    } finally { wait(-1); }
+  }
   event.target.value = "";
 });
 
