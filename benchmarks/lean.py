@@ -213,7 +213,7 @@ def traffic_on_the_wire(options: argparse.Namespace, clock: Clock) -> dict[str, 
     found: dict[str, Any] = {}
     d, T = LEARNED
     for name, graph in graphs.items():
-        one = lean_program(2, graph, hidden=(2,), images=1, batch=1)
+        one = lean_program(2, graph, hidden=(2,), images=1, batch=1, shades=8)
         sent = measured_traffic(Whole(one, clock).run()[2].execution)
         equal = sent == tuple(agent.size for agent in traffic(one.parameters))
         small = attrs.evolve(one.parameters, weightings=one.parameters.weightings[:1])
@@ -290,7 +290,7 @@ OMP_NUM_THREADS=1 PYTHONPATH=. python benchmarks/lean.py table --agents AGENTS -
 def both_validations(options: argparse.Namespace, clock: Clock) -> str:
     """The part `table`."""
     rows = []
-    small = lean_program(2, parse_family("cycle:4"), hidden=(2,), images=1, batch=1)
+    small = lean_program(2, parse_family("cycle:4"), hidden=(2,), images=1, batch=1, shades=8)
     _seconds_of_both(small, clock)  # compiled loops are loaded before the clock runs
     for network in networks(options.agents):
         seconds = {"paper's": "not run", "lean": "not run"}
@@ -373,7 +373,7 @@ def costs_of_both(network: Network) -> dict[str, str]:
 
 def growth(options: argparse.Namespace, clock: Clock) -> dict[str, Any]:
     """The part `growth`: one quantity is doubled while the others stay."""
-    small: dict[str, Any] = {"images": 4, "batch": 4}
+    small: dict[str, Any] = {"images": 4, "batch": 4, "shades": 8}
     base = parse_family("regular:20,4,seed=1")
 
     def sized(width: int) -> Program:
