@@ -87,6 +87,7 @@ def first_file(app: Sphinx, failure: Exception | None) -> None:
         home = f"{app.config.root_doc}.html"
         Path(app.outdir, "index.html").write_text(
             f'<!doctype html><meta charset="utf-8"><title>{app.config.project}</title>'
+            '<link rel="icon" href="_static/icon.svg">'  # else a browser asks for /favicon.ico
             f'<meta http-equiv="refresh" content="0; url={home}"><a href="{home}">{home}</a>\n',
             encoding="utf-8",
         )
